@@ -1,0 +1,96 @@
+"""mmbn_opt: maximum-margin Bayesian networks as optimization problems, solved with a proof of how good they are.
+
+Public names are looked up on first use: importing the package imports no solver.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mmbn_opt.bounds import ObjectiveBounds as ObjectiveBounds
+    from mmbn_opt.certificate import certify as certify
+    from mmbn_opt.data import DiscreteDataset as DiscreteDataset
+    from mmbn_opt.datasets import dataset_names as dataset_names
+    from mmbn_opt.datasets import load_dataset as load_dataset
+    from mmbn_opt.datasets import load_openml as load_openml
+    from mmbn_opt.discretize import MDLPDiscretizer as MDLPDiscretizer
+    from mmbn_opt.dispatch import solve as solve
+    from mmbn_opt.dispatch import solvers as solvers
+    from mmbn_opt.exceptions import FormatError as FormatError
+    from mmbn_opt.exceptions import InputError as InputError
+    from mmbn_opt.exceptions import MissingDependencyError as MissingDependencyError
+    from mmbn_opt.exceptions import MmbnError as MmbnError
+    from mmbn_opt.exceptions import SizeLimitError as SizeLimitError
+    from mmbn_opt.exceptions import SolverError as SolverError
+    from mmbn_opt.formulations import BinarySoftMarginStructure as BinarySoftMarginStructure
+    from mmbn_opt.formulations import DecomposableStructure as DecomposableStructure
+    from mmbn_opt.formulations import SoftMarginStructure as SoftMarginStructure
+    from mmbn_opt.heuristics import naive_bayes as naive_bayes
+    from mmbn_opt.heuristics import tan_cmi as tan_cmi
+    from mmbn_opt.network import BayesianNetwork as BayesianNetwork
+    from mmbn_opt.preparation import Preparation as Preparation
+    from mmbn_opt.preparation import prepare as prepare
+    from mmbn_opt.readers import read_table as read_table
+    from mmbn_opt.result import Certificate as Certificate
+    from mmbn_opt.result import Result as Result
+    from mmbn_opt.scores import log_odds as log_odds
+    from mmbn_opt.smoothing import Dirichlet as Dirichlet
+    from mmbn_opt.smoothing import Laplace as Laplace
+    from mmbn_opt.status import SolutionStatus as SolutionStatus
+    from mmbn_opt.status import TerminationStatus as TerminationStatus
+    from mmbn_opt.structure import Structure as Structure
+    from mmbn_opt.structure import from_edges as from_edges
+    from mmbn_opt.trace import BoundTrace as BoundTrace
+
+__version__ = "0.1.0.dev0"
+
+_PUBLIC = {
+    "BayesianNetwork": "network",
+    "BinarySoftMarginStructure": "formulations",
+    "BoundTrace": "trace",
+    "Certificate": "result",
+    "DecomposableStructure": "formulations",
+    "Dirichlet": "smoothing",
+    "DiscreteDataset": "data",
+    "FormatError": "exceptions",
+    "InputError": "exceptions",
+    "Laplace": "smoothing",
+    "MDLPDiscretizer": "discretize",
+    "MissingDependencyError": "exceptions",
+    "MmbnError": "exceptions",
+    "ObjectiveBounds": "bounds",
+    "Preparation": "preparation",
+    "Result": "result",
+    "SizeLimitError": "exceptions",
+    "SoftMarginStructure": "formulations",
+    "SolutionStatus": "status",
+    "SolverError": "exceptions",
+    "Structure": "structure",
+    "TerminationStatus": "status",
+    "certify": "certificate",
+    "dataset_names": "datasets",
+    "from_edges": "structure",
+    "load_dataset": "datasets",
+    "load_openml": "datasets",
+    "log_odds": "scores",
+    "naive_bayes": "heuristics",
+    "prepare": "preparation",
+    "read_table": "readers",
+    "solve": "dispatch",
+    "solvers": "dispatch",
+    "tan_cmi": "heuristics",
+}
+
+__all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604 -- names from the table above
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        value = getattr(import_module(f"mmbn_opt.{_PUBLIC[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'mmbn_opt' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

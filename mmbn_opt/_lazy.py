@@ -1,0 +1,25 @@
+"""Names that are looked up when they are first used, so that core modules import nothing to their right."""
+
+from importlib import import_module
+from typing import Any
+
+_DELEGATES = {
+    "plot_trace": "mmbn_opt.display.plots",
+    "plot_network": "mmbn_opt.display.plots",
+    "trace_html": "mmbn_opt.display.html",
+    "network_html": "mmbn_opt.display.html",
+    "structure_html": "mmbn_opt.display.html",
+    "result_html": "mmbn_opt.display.html",
+    "certificate_html": "mmbn_opt.display.html",
+    "write_bif": "mmbn_opt.interop.bif",
+    "read_bif": "mmbn_opt.interop.bif",
+    "save_network": "mmbn_opt.interop.json_model",
+    "load_network": "mmbn_opt.interop.json_model",
+    "to_networkx": "mmbn_opt.interop.graphs",
+    "from_networkx": "mmbn_opt.interop.graphs",
+}
+
+
+def delegate(name: str) -> Any:
+    """Return the function `name` from the room that owns it."""
+    return getattr(import_module(_DELEGATES[name]), name)

@@ -1,0 +1,175 @@
+"""Candidate parent sets: what a structure may choose from, node by node."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.exceptions import InputError, SizeLimitError
+
+__all__ = ["CandidateParents", "NamedEdges"]
+
+NamedEdges = Iterable[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class CandidateParents:
+    """Allowed parent sets of every node; column k of a structure program stands for one of them.
+
+    Parameters
+    ----------
+    sets : tuple (n_nodes,) of tuples of parent sets
+        Nodes are the features in order and the class last; a parent set is a sorted tuple of node numbers.
+
+    Notes
+    -----
+    For the margin scores a feature has the empty set or the class with up to ``max_parents - 1`` features, since sets
+    without the class do not move any margin; the class has any set of up to ``max_parents`` features
+    (Peharz & Pernkopf 2012, section 4). Decomposable scores take all sets.
+
+    Examples
+    --------
+    >>> candidates = CandidateParents.for_margins(n_features=2, max_parents=2)
+    >>> candidates.sets
+    (((), (2,), (1, 2)), ((), (2,), (0, 2)), ((), (0,), (1,), (0, 1)))
+    >>> candidates.n_columns
+    10
+    """
+
+    sets: tuple[tuple[tuple[int, ...], ...], ...]
+
+    def __post_init__(self) -> None:
+        for node, options in enumerate(self.sets):
+            if not options:
+                raise InputError(f"Node {node} has no candidate parent set left; relax required or forbidden edges.")
+
+    @classmethod
+    def for_margins(cls, n_features: int, max_parents: int, usable: Sequence[int] | None = None) -> "CandidateParents":
+        """Sets that can move a margin; features outside `usable` (constant ones) stay isolated."""
+        pool = list(range(n_features)) if usable is None else sorted(usable)
+        sets: list[tuple[tuple[int, ...], ...]] = []
+        for node in range(n_features):
+            if node not in pool:
+                sets.append(((),))
+                continue
+            others = [j for j in pool if j != node]
+            with_class = [(*s, n_features) for size in range(max_parents) for s in combinations(others, size)]
+            sets.append(((), *with_class))
+        sets.append(tuple(s for size in range(max_parents + 1) for s in combinations(pool, size)))
+        return cls(tuple(sets))
+
+    @classmethod
+    def for_all(cls, n_features: int, max_parents: int, usable: Sequence[int] | None = None) -> "CandidateParents":
+        """Every set of up to `max_parents` other nodes, the class an ordinary node."""
+        pool = [*(range(n_features) if usable is None else sorted(usable)), n_features]
+        sets = []
+        for node in range(n_features + 1):
+            others = [j for j in pool if j != node] if node in pool else []
+            sets.append(tuple(s for size in range(min(max_parents, len(others)) + 1) for s in combinations(others, size)))
+        return cls(tuple(sets))
+
+    def restrict(self, names: Sequence[str], required: NamedEdges = (), forbidden: NamedEdges = ()) -> "CandidateParents":
+        """Keep the sets that contain every required edge and no forbidden one (edges as ``(parent, child)`` names)."""
+        index = {name: k for k, name in enumerate(names)}
+        must: list[set[int]] = [set() for _ in names]
+        never: list[set[int]] = [set() for _ in names]
+        for edges, target in ((required, must), (forbidden, never)):
+            for parent, child in edges:
+                for name in (parent, child):
+                    if name not in index:
+                        raise InputError(f"Edge {(parent, child)!r} names the unknown node {name!r}; known: {list(names)}.")
+                target[index[child]].add(index[parent])
+        kept = []
+        for node, options in enumerate(self.sets):
+            clash = must[node] & never[node]
+            if clash:
+                raise InputError(f"Edge {(names[min(clash)], names[node])!r} is both required and forbidden.")
+            allowed = tuple(s for s in options if must[node] <= set(s) and not never[node] & set(s))
+            if not allowed:
+                raise InputError(
+                    f"Node {names[node]!r} has no candidate parent set that contains {sorted(names[j] for j in must[node])} "
+                    f"and avoids {sorted(names[j] for j in never[node])}; raise max_parents or relax the edges."
+                )
+            kept.append(allowed)
+        return CandidateParents(tuple(kept))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, class included."""
+        return len(self.sets)
+
+    @property
+    def class_index(self) -> int:
+        """Number of the class node."""
+        return len(self.sets) - 1
+
+    @cached_property
+    def offsets(self) -> NDArray[np.intp]:
+        """First column of every node, and the number of columns at the end; shape (n_nodes + 1,)."""
+        return np.concatenate([[0], np.cumsum([len(s) for s in self.sets])]).astype(np.intp)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of (node, parent set) pairs."""
+        return int(self.offsets[-1])
+
+    @cached_property
+    def columns(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """The ``(node, parent set)`` of every column."""
+        return tuple((node, s) for node, options in enumerate(self.sets) for s in options)
+
+    @cached_property
+    def column_of(self) -> dict[tuple[int, tuple[int, ...]], int]:
+        """Column of a ``(node, parent set)`` pair."""
+        return {pair: k for k, pair in enumerate(self.columns)}
+
+    @cached_property
+    def class_parents_block_features(self) -> bool:
+        """Whether every non-empty feature set holds the class, so that one row a feature keeps the class acyclic."""
+        c = self.class_index
+        return all(not s or c in s for options in self.sets[:-1] for s in options)
+
+    def choice(self, parents: Sequence[tuple[int, ...]]) -> NDArray[np.intp]:
+        """Columns that a structure chooses, one a node; sets without the class stand for the empty set where needed."""
+        chosen = []
+        for node, raw in enumerate(parents):
+            wanted = tuple(sorted(raw))
+            column = self.column_of.get((node, wanted))
+            if column is None and node != self.class_index and self.class_index not in wanted:
+                column = self.column_of.get((node, ()))
+            if column is None:
+                raise InputError(f"Parent set {wanted} of node {node} is not among its candidates.")
+            chosen.append(column)
+        return np.array(chosen, dtype=np.intp)
+
+    def parents_of_choice(self, choice: Sequence[int] | NDArray[np.intp]) -> tuple[tuple[int, ...], ...]:
+        """Parents of every node for the columns chosen (one a node)."""
+        return tuple(self.columns[int(k)][1] for k in choice)
+
+    def table_cells(self, data: DiscreteDataset) -> int:
+        """CPT cells over all candidates together."""
+        card = data.cardinalities
+        return sum(card[node] * prod(card[p] for p in s) for node, s in self.columns)
+
+
+def estimate_columns(n_features: int, max_parents: int, *, margin: bool) -> int:
+    """Number of columns before any set is listed."""
+    if margin:
+        per_feature = 1 + sum(comb(n_features - 1, k) for k in range(max_parents))
+        return n_features * per_feature + sum(comb(n_features, k) for k in range(max_parents + 1))
+    return (n_features + 1) * sum(comb(n_features, k) for k in range(max_parents + 1))
+
+
+def refuse_columns(n_features: int, max_parents: int, *, margin: bool, max_columns: int) -> None:
+    """Raise `SizeLimitError` when listing the candidates would exceed `max_columns`."""
+    columns = estimate_columns(n_features, max_parents, margin=margin)
+    if columns > max_columns:
+        raise SizeLimitError(
+            f"{n_features} features with max_parents={max_parents} have {columns:,} candidate parent sets; "
+            f"the limit is max_columns={max_columns:,}. Lower max_parents, drop features, or raise max_columns."
+        )

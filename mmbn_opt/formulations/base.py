@@ -1,0 +1,75 @@
+"""What every formulation is: frozen data and hyper-parameters that emit a program and read its answer."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt.program import Program, ProgramKind, ProgramSize
+from mmbn_opt.result import Check
+from mmbn_opt.status import BoundKind, Sense
+
+__all__ = ["Formulation", "Start"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A model to start from and who found it."""
+
+    model: Any
+    source: str
+
+
+@dataclass(frozen=True)
+class Formulation(ABC):
+    """A learning problem that can be written down as a program.
+
+    Formulations never solve. ``encode`` is the inverse of ``recover``; ``evaluate`` recomputes the objective from the
+    data and is what every claim is measured against.
+    """
+
+    title: ClassVar[str]
+    emits: ClassVar[frozenset[ProgramKind]]
+    sense: ClassVar[Sense]
+    bound_kind: ClassVar[BoundKind]
+
+    @abstractmethod
+    def estimate_size(self) -> ProgramSize:
+        """Size of the program, without building it."""
+
+    @abstractmethod
+    def build(self, kind: ProgramKind) -> Program:
+        """Emit the program (a minimum); refused with figures when it would be over the size limits."""
+
+    @abstractmethod
+    def recover(self, solution: FloatArray) -> Any:
+        """Model that a program's solution stands for."""
+
+    @abstractmethod
+    def encode(self, model: Any) -> FloatArray:
+        """Program vector that stands for a model."""
+
+    @abstractmethod
+    def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
+        """Start models from heuristics, each better than the last; stops at `deadline` (``time.perf_counter``)."""
+
+    @abstractmethod
+    def trivial_start(self) -> Start:
+        """A model that costs next to nothing, so that there always is one."""
+
+    @abstractmethod
+    def trivial_bound(self) -> float | None:
+        """A dual bound that costs next to nothing; None where no bound is claimed."""
+
+    @abstractmethod
+    def evaluate(self, model: Any) -> float:
+        """Objective of a model, recomputed from the data."""
+
+    @abstractmethod
+    def check(self, model: Any) -> tuple[Check, ...]:
+        """What this formulation can re-check of a model besides the objective."""

@@ -1,0 +1,269 @@
+"""What the structure formulations share: candidates, acyclicity, assembly of the program, encode and recover."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mmbn_opt.candidates import CandidateParents, refuse_columns
+from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.heuristics.local_search import LocalSearch
+from mmbn_opt.heuristics.objectives import Loss
+from mmbn_opt.heuristics.trees import naive_bayes, tan_cmi
+from mmbn_opt.network import BayesianNetwork, estimate_log_cpt
+from mmbn_opt.program import MixedIntegerProgram, ProgramKind, ProgramSize
+from mmbn_opt.result import Check
+from mmbn_opt.smoothing import Smoothing, as_smoothing
+from mmbn_opt.status import BoundKind, Sense
+from mmbn_opt.structure import Structure, find_cycle
+
+from .acyclicity import AcyclicityRows, acyclicity_rows, count_acyclicity, order_values, resolve
+from .base import Formulation, Start
+
+__all__ = ["StructureFormulation"]
+
+FloatArray = NDArray[np.float64]
+Choice = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class StructureFormulation(Formulation):
+    """Base of the programs whose binaries choose one parent set a node."""
+
+    data: DiscreteDataset
+    max_parents: int = 2
+    acyclicity: str = "auto"
+    smoothing: float | Smoothing = 1.0
+    required_edges: tuple[tuple[str, str], ...] = ()
+    forbidden_edges: tuple[tuple[str, str], ...] = ()
+    max_columns: int = 200_000
+    max_rows: int = 1_000_000
+    max_nonzeros: int = 30_000_000
+
+    emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.MIXED_INTEGER})
+    sense: ClassVar[Sense] = Sense.MAXIMIZE
+    bound_kind: ClassVar[BoundKind] = BoundKind.EXACT
+
+    def __post_init__(self) -> None:
+        if isinstance(self.max_parents, bool) or not isinstance(self.max_parents, int) or self.max_parents < 1:
+            raise InputError(f"max_parents must be a whole number >= 1, got {self.max_parents!r}.")
+        object.__setattr__(self, "required_edges", tuple((str(a), str(b)) for a, b in self.required_edges))
+        object.__setattr__(self, "forbidden_edges", tuple((str(a), str(b)) for a, b in self.forbidden_edges))
+        resolve(self.acyclicity)
+        as_smoothing(self.smoothing)
+        self.data.require_learnable()
+
+    # -- the pieces ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def merged(self) -> DiscreteDataset:
+        """The data with equal rows merged."""
+        return self.data.aggregate()
+
+    @cached_property
+    def prior(self) -> Smoothing:
+        """The smoothing as an object."""
+        return as_smoothing(self.smoothing)
+
+    @cached_property
+    def usable_features(self) -> list[int]:
+        """Features with more than one observed state; constant ones bring no candidates."""
+        constant = set(self.merged.constant_features())
+        return [j for j in range(self.data.n_features) if j not in constant]
+
+    @cached_property
+    def candidates(self) -> CandidateParents:
+        """Parent sets that a structure may choose from, required and forbidden edges applied."""
+        refuse_columns(
+            len(self.usable_features), self.max_parents, margin=self._margin_candidates, max_columns=self.max_columns
+        )
+        make = CandidateParents.for_margins if self._margin_candidates else CandidateParents.for_all
+        sets = make(self.data.n_features, self.max_parents, self.usable_features)
+        if self.required_edges or self.forbidden_edges:
+            names = (*self.data.feature_names, self.data.class_name)
+            sets = sets.restrict(names, self.required_edges, self.forbidden_edges)
+        return sets
+
+    @property
+    def _margin_candidates(self) -> bool:
+        return True
+
+    @cached_property
+    def _acyclicity_rows(self) -> AcyclicityRows:
+        return acyclicity_rows(self.candidates, self.acyclicity)
+
+    @abstractmethod
+    def _loss(self) -> Loss:
+        """Loss for the local search."""
+
+    # -- the program --------------------------------------------------------------------------------------------
+
+    def _score_rows(self) -> int:
+        """Rows that express the score."""
+        return 0
+
+    def _score_columns(self) -> int:
+        """Continuous columns that express the score."""
+        return 0
+
+    def estimate_size(self) -> ProgramSize:
+        """Rows, columns and an upper estimate of the non-zeros, without building anything large."""
+        structure_columns = self.candidates.n_columns
+        order_rows, order_columns = count_acyclicity(self.candidates, self.acyclicity)
+        rows = self.candidates.n_nodes + order_rows + self._score_rows()
+        columns = structure_columns + self._score_columns() + order_columns
+        varying = structure_columns - sum(() in options for options in self.candidates.sets[:-1])
+        dense = self._score_rows() * (varying + 1) + structure_columns * (2 * self.candidates.n_nodes)
+        return ProgramSize(columns, structure_columns, rows, dense)
+
+    @abstractmethod
+    def _score_part(self) -> tuple[sp.csr_array | None, FloatArray, FloatArray, FloatArray, float]:
+        """Score rows over (structure, score) columns, costs of the structure and of the score columns, upper bounds
+        of the score columns, and the offset (all for a minimum; rows are ``<= 0``)."""
+
+    def build(self, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> MixedIntegerProgram:
+        """Emit the program: columns are the parent sets, the score columns, the order columns."""
+        if kind not in self.emits:
+            raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.emits))}, not {kind}.")
+        self.estimate_size().refuse_over(max_rows=self.max_rows, max_nonzeros=self.max_nonzeros, what=self.title)
+        candidates, acyclic = self.candidates, self._acyclicity_rows
+        n_structure, n_order = candidates.n_columns, len(acyclic.ordered)
+        score_matrix, structure_cost, score_cost, score_upper, offset = self._score_part()
+        n_score = len(score_cost)
+        owner = np.repeat(np.arange(candidates.n_nodes), np.diff(candidates.offsets))
+        choose = sp.csr_array((np.ones(n_structure), (owner, np.arange(n_structure))), shape=(candidates.n_nodes, n_structure))
+        middle = sp.csr_array((acyclic.matrix.shape[0], n_score))
+        blocks = [
+            sp.hstack([choose, sp.csr_array((candidates.n_nodes, n_score + n_order))]),
+            sp.hstack([acyclic.matrix[:, :n_structure], middle, acyclic.matrix[:, n_structure:]]),
+        ]
+        lower = [np.ones(candidates.n_nodes), acyclic.lower]
+        upper = [np.ones(candidates.n_nodes), acyclic.upper]
+        if score_matrix is not None:
+            blocks.append(sp.hstack([score_matrix, sp.csr_array((score_matrix.shape[0], n_order))]))
+            lower.append(np.full(score_matrix.shape[0], -np.inf))
+            upper.append(np.zeros(score_matrix.shape[0]))
+        n_columns = n_structure + n_score + n_order
+        return MixedIntegerProgram(
+            c=np.concatenate([structure_cost, score_cost, np.zeros(n_order)]),
+            A=sp.csr_array(sp.vstack(blocks, format="csr")),
+            row_lower=np.concatenate(lower),
+            row_upper=np.concatenate(upper),
+            col_lower=np.concatenate([np.zeros(n_structure), np.full(n_score, -np.inf), np.zeros(n_order)]),
+            col_upper=np.concatenate([np.ones(n_structure), score_upper, np.full(n_order, acyclic.order_upper)]),
+            integrality=np.arange(n_columns) < n_structure,
+            offset=offset,
+            column_names=self._column_names(n_score, acyclic.ordered),
+            choice_groups=tuple(np.arange(a, b) for a, b in zip(candidates.offsets[:-1], candidates.offsets[1:], strict=True)),
+        )
+
+    def _column_names(self, n_score: int, ordered: tuple[int, ...]) -> tuple[str, ...]:
+        sets = [f"eta_{node}_{k}" for node, options in enumerate(self.candidates.sets) for k in range(len(options))]
+        return (*sets, *(f"tau_{m}" for m in range(n_score)), *(f"o_{node}" for node in ordered))
+
+    # -- models and vectors -------------------------------------------------------------------------------------
+
+    def structure_of(self, choice: Choice) -> Structure:
+        """Structure of one column a node."""
+        return Structure(self.data.feature_names, self.data.class_name, self.candidates.parents_of_choice(choice))
+
+    def model_of(self, structure: Structure) -> BayesianNetwork:
+        """Network with the smoothed maximum-likelihood parameters."""
+        return BayesianNetwork.fit(structure, self.merged, self.prior)
+
+    def recover(self, solution: FloatArray) -> BayesianNetwork:
+        """Network whose parent sets are the columns nearest to 1."""
+        offsets = self.candidates.offsets
+        pairs = zip(offsets[:-1], offsets[1:], strict=True)
+        choice = np.array([a + int(np.argmax(solution[a:b])) for a, b in pairs], dtype=np.intp)
+        return self.model_of(self.structure_of(choice))
+
+    def choice_of(self, structure: Structure) -> Choice:
+        """Columns that a structure chooses; `InputError` when it is outside the model class."""
+        return self.candidates.choice(structure.parents)
+
+    def encode(self, model: BayesianNetwork) -> FloatArray:
+        """Program vector of a network: its columns, the best score columns, a topological order."""
+        choice = self.choice_of(model.structure)
+        eta = np.zeros(self.candidates.n_columns)
+        eta[choice] = 1.0
+        return np.concatenate([eta, self._score_values(choice), order_values(self.structure_of(choice), self._acyclicity_rows)])
+
+    def _score_values(self, choice: Choice) -> FloatArray:
+        """Best values of the score columns for a choice."""
+        return np.zeros(0)
+
+    # -- starts -------------------------------------------------------------------------------------------------
+
+    def trivial_start(self) -> Start:
+        """The empty graph, or the required edges alone."""
+        empty = [min(options, key=len) for options in self.candidates.sets]
+        if find_cycle(empty):
+            raise InputError(f"The required edges {list(self.required_edges)} form a cycle.")
+        structure = Structure(self.data.feature_names, self.data.class_name, tuple(empty))
+        return Start(self.model_of(structure), "empty graph")
+
+    def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
+        """Naive Bayes, TAN by conditional mutual information, then every improvement of a local search from the best."""
+        best: Structure | None = None
+        best_value = -math.inf
+        for name, make in (("naive_bayes", naive_bayes), ("tan_cmi", tan_cmi)):
+            structure = self._within_candidates(make(self.merged))
+            if structure is None:
+                continue
+            model = self.model_of(structure)
+            value = self.evaluate(model)
+            yield Start(model, name)
+            if value > best_value:
+                best, best_value = structure, value
+        start = best if best is not None else self.trivial_start().model.structure
+        search = LocalSearch(self.candidates, self._loss(), seed=seed, deadline=deadline)
+        for choice, _ in search.run(self.choice_of(start)):
+            yield Start(self.model_of(self.structure_of(choice)), "local_search")
+
+    def _within_candidates(self, structure: Structure) -> Structure | None:
+        """The structure, with constant features isolated, if every parent set is a candidate; else None."""
+        usable = {*self.usable_features, self.data.n_features}
+        parents = tuple(
+            tuple(p for p in ps if p in usable) if node in usable else () for node, ps in enumerate(structure.parents)
+        )
+        try:
+            return self.structure_of(self.candidates.choice(parents))
+        except InputError:
+            return None
+
+    # -- checks -------------------------------------------------------------------------------------------------
+
+    def check(self, model: BayesianNetwork) -> tuple[Check, ...]:
+        """Acyclic, inside the model class, tables normalised, parameters re-estimated from the data."""
+        structure = model.structure
+        cycle = find_cycle(structure.parents)
+        acyclic = f"{len(structure.names)} nodes, {len(structure.edges)} edges" if not cycle else f"cycle through {cycle}"
+        most = max((abs(float(np.exp(t).sum(axis=1).max()) - 1) + abs(float(np.exp(t).sum(axis=1).min()) - 1) for t in model.log_cpts))
+        off = 0.0
+        for node, parents in enumerate(structure.parents):
+            fresh = estimate_log_cpt(self.data, node, parents, self.prior)
+            off = max(off, float(np.abs(np.exp(fresh) - np.exp(model.log_cpts[node])).max()))
+        return (
+            Check("acyclic", not cycle, acyclic),
+            self._check_membership(structure),
+            Check("CPTs normalised", most <= 1e-9, f"largest |row sum - 1| is {most:.1e}"),
+            Check("parameters from the data", off <= 1e-9, f"largest difference to a fresh estimate is {off:.1e}"),
+        )
+
+    def _check_membership(self, structure: Structure) -> Check:
+        try:
+            self.choice_of(structure)
+        except InputError as error:
+            return Check("within the model class", False, str(error))
+        detail = f"at most {structure.max_parents} parents, {self.max_parents} allowed"
+        if self.required_edges or self.forbidden_edges:
+            detail += f"; {len(self.required_edges)} required and {len(self.forbidden_edges)} forbidden edges kept"
+        return Check("within the model class", structure.max_parents <= self.max_parents, detail)

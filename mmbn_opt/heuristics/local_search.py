@@ -1,0 +1,119 @@
+"""Iterated local search over parent sets: descend node by node, kick a few nodes, descend again."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt.candidates import CandidateParents
+from mmbn_opt.heuristics.objectives import Loss
+
+__all__ = ["LocalSearch"]
+
+Choice = NDArray[np.intp]
+
+_WORK_LIMIT = 4e9
+"""Elementary steps that a search with all its kicks may take: a few seconds, whatever the size."""
+
+
+@dataclass
+class LocalSearch:
+    """Search for a structure with small loss.
+
+    Runs end by count (so that equal inputs give equal answers) or at `deadline`, whichever is first.
+
+    Parameters
+    ----------
+    candidates : CandidateParents
+    loss : Loss
+    seed : int
+    max_kicks : int
+    deadline : float or None
+        On the clock of ``time.perf_counter``.
+    """
+
+    candidates: CandidateParents
+    loss: Loss
+    seed: int = 0
+    max_kicks: int = 200
+    deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        columns = self.candidates.columns
+        self._has_parent = np.zeros((len(columns), self.candidates.n_nodes), dtype=bool)
+        for k, (_, parents) in enumerate(columns):
+            self._has_parent[k, list(parents)] = True
+        self._kicks = int(np.clip(_WORK_LIMIT / max(1.0, 4 * self.loss.work), 1, self.max_kicks))
+
+    def run(self, start: Choice) -> Iterator[tuple[Choice, float]]:
+        """Yield each better choice with its loss, the descended start first."""
+        rng = np.random.default_rng(self.seed)
+        best, best_loss = self._descend(start, range(self.candidates.n_nodes))
+        yield best.copy(), best_loss
+        for _ in range(self._kicks):
+            if self._late():
+                return
+            trial = self._kick(best, rng)
+            trial, loss = self._descend(trial, [int(v) for v in rng.permutation(self.candidates.n_nodes)])
+            if loss < best_loss - 1e-9 * max(1.0, abs(best_loss)):
+                best, best_loss = trial, loss
+                yield best.copy(), best_loss
+
+    def _kick(self, choice: Choice, rng: np.random.Generator) -> Choice:
+        """Change two to five nodes at random, or give the class new parents and free those of theirs."""
+        trial = choice.copy()
+        c = self.candidates.class_index
+        first, last = self.candidates.offsets[c], self.candidates.offsets[c + 1]
+        if last - first > 1 and rng.random() < 1 / 3:
+            column = int(rng.integers(first, last))
+            for node in np.flatnonzero(self._has_parent[column]):
+                empty = self.candidates.column_of.get((int(node), ()))
+                if empty is None:
+                    return trial
+                trial[node] = empty
+            if column in self._allowed(trial, c):
+                trial[c] = column
+            return trial
+        n_nodes = self.candidates.n_nodes
+        for node in rng.choice(n_nodes, size=min(n_nodes, int(rng.integers(2, 6))), replace=False):
+            trial[node] = rng.choice(self._allowed(trial, int(node)))
+        return trial
+
+    def _late(self) -> bool:
+        return self.deadline is not None and time.perf_counter() >= self.deadline
+
+    def _descend(self, start: Choice, nodes: "range | list[int]") -> tuple[Choice, float]:
+        """Replace one node's parent set after another until no replacement helps."""
+        choice = start.copy()
+        loss = self.loss.reset(choice)
+        idle = 0
+        while idle < self.candidates.n_nodes:
+            for node in nodes:
+                if idle >= self.candidates.n_nodes or self._late():
+                    return choice, loss
+                cutoff = loss - 1e-9 * max(1.0, abs(loss))
+                column, lower = self.loss.best_replacement(int(choice[node]), self._allowed(choice, node), cutoff)
+                if column < 0:
+                    idle += 1
+                    continue
+                self.loss.replace(int(choice[node]), column)
+                choice[node], loss, idle = column, lower, 0
+            loss = self.loss.reset(choice)  # fresh sums and a fresh order of the samples
+        return choice, loss
+
+    def _allowed(self, choice: Choice, node: int) -> Choice:
+        """Columns of `node` that keep the graph acyclic: no parent may descend from the node."""
+        first, last = self.candidates.offsets[node], self.candidates.offsets[node + 1]
+        blocked = (self._has_parent[first:last] & self._descendants(choice, node)).any(axis=1)
+        return np.flatnonzero(~blocked) + first
+
+    def _descendants(self, choice: Choice, node: int) -> NDArray[np.bool_]:
+        edges = self._has_parent[choice]  # edges[child, parent]
+        below = np.zeros(self.candidates.n_nodes, dtype=bool)
+        frontier = edges[:, node]
+        while frontier.any():
+            below |= frontier
+            frontier = edges[:, frontier].any(axis=1) & ~below
+        return below

@@ -1,0 +1,89 @@
+"""What the local search minimises: a loss of one column choice a node, with a fast best replacement."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt.margins import MarginTables
+
+__all__ = ["LinearLoss", "Loss", "MarginLoss"]
+
+FloatArray = NDArray[np.float64]
+Choice = NDArray[np.intp]
+
+
+class Loss(Protocol):
+    """A loss over choices (one column a node) with a current choice that moves."""
+
+    work: float
+    """Rough number of elementary steps of one replacement over all columns."""
+
+    def reset(self, choice: Choice) -> float:
+        """Make `choice` the current one; its loss."""
+
+    def replace(self, old_column: int, new_column: int) -> None:
+        """Exchange one column of the current choice."""
+
+    def best_replacement(self, old_column: int, columns: Choice, cutoff: float) -> tuple[int, float]:
+        """Best column in place of `old_column` with a loss below `cutoff`, or (-1, cutoff)."""
+
+
+class MarginLoss:
+    """``sum_m n_m (gamma - min(gamma, margin_m))``: gamma times the weight minus the soft margin."""
+
+    def __init__(self, tables: MarginTables, gamma: float) -> None:
+        self._tables = tables
+        self._gamma = gamma
+        self._scores = np.zeros((tables.n_samples, tables.n_classes))
+        self._order = np.arange(tables.n_samples, dtype=np.intp)
+        self.work = float(tables.n_columns) * tables.n_samples * (1 if tables.binary else tables.n_classes)
+
+    def reset(self, choice: Choice) -> float:
+        from mmbn_opt.heuristics._kernels import sample_losses
+
+        tables = self._tables
+        self._scores = np.zeros((tables.n_samples, tables.n_classes))
+        for column in choice:
+            self._scores += tables.table[tables.index[column]]
+        losses = sample_losses(tables.labels, tables.weight, self._gamma, tables.binary, self._scores)
+        # Costly samples first: a bad replacement is given up early.
+        self._order = np.argsort(-losses, kind="stable")
+        return float(losses.sum())
+
+    def replace(self, old_column: int, new_column: int) -> None:
+        tables = self._tables
+        self._scores += tables.table[tables.index[new_column]]
+        self._scores -= tables.table[tables.index[old_column]]
+
+    def best_replacement(self, old_column: int, columns: Choice, cutoff: float) -> tuple[int, float]:
+        from mmbn_opt.heuristics._kernels import best_replacement
+
+        t = self._tables
+        column, loss = best_replacement(
+            t.table, t.index, t.labels, t.weight, self._gamma, t.binary, self._scores, old_column, columns, self._order, cutoff
+        )
+        return int(column), float(loss)
+
+
+class LinearLoss:
+    """Minus the sum of local scores."""
+
+    def __init__(self, local_scores: FloatArray) -> None:
+        self._cost = -local_scores
+        self._loss = 0.0
+        self.work = float(len(local_scores))
+
+    def reset(self, choice: Choice) -> float:
+        self._loss = float(self._cost[choice].sum())
+        return self._loss
+
+    def replace(self, old_column: int, new_column: int) -> None:
+        self._loss += float(self._cost[new_column] - self._cost[old_column])
+
+    def best_replacement(self, old_column: int, columns: Choice, cutoff: float) -> tuple[int, float]:
+        if not len(columns):
+            return -1, cutoff
+        best = int(columns[np.argmin(self._cost[columns])])
+        loss = self._loss + float(self._cost[best] - self._cost[old_column])
+        return (best, loss) if loss < cutoff else (-1, cutoff)

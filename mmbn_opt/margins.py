@@ -1,0 +1,124 @@
+"""Margin coefficients in index tables: every log-margin of every structure, without forming alpha."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt.candidates import CandidateParents
+from mmbn_opt.counts import joint_codes
+from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.network import estimate_log_cpt
+from mmbn_opt.scores import one_against_rest_log_cpt
+from mmbn_opt.smoothing import Smoothing
+
+__all__ = ["MarginTables"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MarginTables:
+    """Log-factors of all candidate parent sets, looked up by sample.
+
+    Sample m sees, in column e, the entry ``index[e, m]`` of `table`: for the soft margin a row of log-factors over the
+    classes (their difference between the true class and a rival is alpha of Peharz & Pernkopf 2012, eq. 12), for the
+    binary soft margin the row of alpha-bar (eq. 23) over what the true class may be.
+
+    Parameters
+    ----------
+    binary : bool
+    table : float64 array (n_entries, n_classes)
+    index : int32 array (n_columns, n_samples)
+    labels : int32 array (n_samples,)
+    weight : float64 array (n_samples,)
+    """
+
+    binary: bool
+    table: FloatArray
+    index: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    weight: FloatArray
+
+    @classmethod
+    def build(cls, data: DiscreteDataset, candidates: CandidateParents, smoothing: Smoothing, *, binary: bool) -> "MarginTables":
+        """Tables for every column of `candidates`; `data` should be aggregated."""
+        c = candidates.class_index
+        index = np.zeros((candidates.n_columns, data.n_samples), dtype=np.int32)
+        blocks = [np.zeros((1, data.n_classes))]  # entry 0: columns that are the same for every class
+        start = 1
+        for column, (node, parents) in enumerate(candidates.columns):
+            if node != c and c not in parents:
+                continue
+            others = [p for p in parents if p != c]
+            configuration = others if node == c else [*others, node]
+            block = cls._block(data, node, parents, smoothing, binary=binary)
+            index[column] = joint_codes(data, configuration) + start
+            blocks.append(block)
+            start += len(block)
+        return cls(binary, np.concatenate(blocks), index, data.target_codes.astype(np.int32), data.sample_weight)
+
+    @staticmethod
+    def _block(data: DiscreteDataset, node: int, parents: Sequence[int], smoothing: Smoothing, *, binary: bool) -> FloatArray:
+        if binary:
+            own, rest = one_against_rest_log_cpt(data, node, parents, smoothing)
+            assert own is not None and rest is not None
+            return own - rest
+        table = estimate_log_cpt(data, node, parents, smoothing)
+        if node == data.n_features:
+            return table
+        cube = table.reshape(-1, data.n_classes, data.cardinalities[node])
+        return np.ascontiguousarray(cube.swapaxes(1, 2)).reshape(-1, data.n_classes)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of candidate columns."""
+        return self.index.shape[0]
+
+    @property
+    def n_samples(self) -> int:
+        """Number of (merged) samples."""
+        return self.index.shape[1]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.table.shape[1]
+
+    @cached_property
+    def rivals(self) -> NDArray[np.int32]:
+        """Rival classes of each sample, shape (n_samples, n_classes - 1), ascending."""
+        every = np.tile(np.arange(self.n_classes, dtype=np.int32), (self.n_samples, 1))
+        return every[every != self.labels[:, None]].reshape(self.n_samples, self.n_classes - 1)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of margin rows of the row form: one a sample (binary) or one a sample and rival."""
+        return self.n_samples if self.binary else self.n_samples * (self.n_classes - 1)
+
+    def coefficients(self, column: int) -> FloatArray:
+        """alpha of one column for every margin row, shape (n_rows,); rows run over samples, then rivals."""
+        rows = self.table[self.index[column]]
+        own = np.take_along_axis(rows, self.labels[:, None].astype(np.intp), axis=1)
+        if self.binary:
+            return own[:, 0]
+        difference: FloatArray = (own - np.take_along_axis(rows, self.rivals.astype(np.intp), axis=1)).ravel()
+        return difference
+
+    def margins(self, choice: Sequence[int] | NDArray[np.intp]) -> FloatArray:
+        """Log-margin of every sample for the columns chosen, shape (n_samples,)."""
+        total = np.zeros((self.n_samples, self.n_classes))
+        for column in choice:
+            total += self.table[self.index[column]]
+        own = total[np.arange(self.n_samples), self.labels]
+        if self.binary:
+            return own
+        total[np.arange(self.n_samples), self.labels] = -np.inf
+        margins: FloatArray = own - total.max(axis=1)
+        return margins
+
+    def soft_margin(self, choice: Sequence[int] | NDArray[np.intp], gamma: float) -> float:
+        """Weighted sum of margins cut off at gamma."""
+        return float(self.weight @ np.minimum(self.margins(choice), gamma))

@@ -1,0 +1,233 @@
+"""Bayesian networks over discrete variables with a class: tables in logs, vectorised posteriors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from mmbn_opt._lazy import delegate
+from mmbn_opt.counts import contingency
+from mmbn_opt.data import DiscreteDataset, encode_features
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.smoothing import Smoothing, as_smoothing
+from mmbn_opt.structure import Structure
+from mmbn_opt.variable import DiscreteVariable
+
+__all__ = ["BayesianNetwork", "estimate_log_cpt"]
+
+FloatArray = NDArray[np.float64]
+
+
+def estimate_log_cpt(data: DiscreteDataset, node: int, parents: Sequence[int], smoothing: Smoothing) -> FloatArray:
+    """Log of a smoothed maximum-likelihood CPT, shape (n_configurations, n_states).
+
+    ``log (n[h, j] + s) / (n[h] + s * n_states)`` (Peharz & Pernkopf 2012, eq. 2, with pseudo-count s). Parents are taken in
+    ascending order, the class last, the last one varying fastest. A configuration never seen without smoothing is uniform.
+    """
+    n_states = data.cardinalities[node]
+    counts = contingency(data, [*sorted(parents), node]).reshape(-1, n_states)
+    pseudo = smoothing.per_cell(n_states, counts.shape[0])
+    total = counts.sum(axis=1, keepdims=True) + pseudo * n_states
+    with np.errstate(divide="ignore"):
+        table: FloatArray = np.log(np.where(total > 0, counts + pseudo, 1.0)) - np.log(np.where(total > 0, total, float(n_states)))
+    return table
+
+
+@dataclass(frozen=True, eq=False)
+class BayesianNetwork:
+    """A structure with conditional probability tables and the labels of its states.
+
+    Parameters
+    ----------
+    structure : Structure
+    features : tuple of DiscreteVariable
+    target : DiscreteVariable
+    log_cpts : tuple of float64 arrays
+        One a node, class last, shape (n_parent_configurations, n_states); parents ascending, the class last, the last
+        one varying fastest.
+
+    Examples
+    --------
+    >>> data = DiscreteDataset.from_arrays([["x"], ["y"], ["x"], ["y"]], ["no", "yes", "no", "no"])
+    >>> tree = Structure.from_names(["x0"], "class", [("class", "x0")])
+    >>> network = BayesianNetwork.fit(tree, data, smoothing=1.0)
+    >>> network.predict([["x"], ["y"]]).tolist()
+    ['no', 'no']
+    >>> network.predict_proba([["x"]]).round(4).tolist()
+    [[0.7826, 0.2174]]
+    >>> network.cpt("x0").round(3)
+    x0         x      y
+    class              
+    no     0.600  0.400
+    yes    0.333  0.667
+    """
+
+    structure: Structure
+    features: tuple[DiscreteVariable, ...]
+    target: DiscreteVariable
+    log_cpts: tuple[FloatArray, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        names = tuple(v.name for v in (*self.features, self.target))
+        if names != self.structure.names:
+            raise InputError(f"Structure and variables disagree: {list(self.structure.names)} against {list(names)}.")
+        for node, variable in enumerate(self.variables):
+            shape = (prod(self.cardinalities[p] for p in self.structure.parents[node]), variable.cardinality)
+            if self.log_cpts[node].shape != shape:
+                raise InputError(f"The CPT of {variable.name!r} has shape {self.log_cpts[node].shape}; its parents call for {shape}.")
+            if np.isnan(self.log_cpts[node]).any():
+                raise InputError(f"The CPT of {variable.name!r} holds NaN.")
+
+    @classmethod
+    def fit(cls, structure: Structure, data: DiscreteDataset, smoothing: float | Smoothing = 1.0) -> "BayesianNetwork":
+        """Smoothed maximum-likelihood parameters for a structure.
+
+        Parameters
+        ----------
+        smoothing : float or Smoothing
+            Pseudo-count per cell (1 is Laplace's), or ``Dirichlet(ess=...)``.
+        """
+        if structure.names != (*data.feature_names, data.class_name):
+            raise InputError(f"The structure's nodes {list(structure.names)} are not the data's columns in order.")
+        prior = as_smoothing(smoothing)
+        tables = [estimate_log_cpt(data, node, parents, prior) for node, parents in enumerate(structure.parents)]
+        return cls(structure, data.features, data.target, tuple(tables))
+
+    @property
+    def variables(self) -> tuple[DiscreteVariable, ...]:
+        """All variables, class last."""
+        return (*self.features, self.target)
+
+    @cached_property
+    def cardinalities(self) -> tuple[int, ...]:
+        """States of every node, class last."""
+        return tuple(v.cardinality for v in self.variables)
+
+    @property
+    def parents(self) -> dict[str, list[str]]:
+        """Parents by name, the class first."""
+        return self.structure.parent_names
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Class labels in code order."""
+        return self.target.labels
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters."""
+        return sum(t.shape[0] * (t.shape[1] - 1) for t in self.log_cpts)
+
+    def cpt(self, name: str) -> pd.DataFrame:
+        """The CPT of a node: a row a parent configuration, a column a state."""
+        if name not in self.structure.names:
+            raise InputError(f"There is no node {name!r}; the nodes are {list(self.structure.names)}.")
+        node = self.structure.names.index(name)
+        parents = [self.variables[p] for p in self.structure.parents[node]]
+        index: pd.Index
+        if not parents:
+            index = pd.Index([""], name=None)
+        elif len(parents) == 1:
+            index = pd.Index(list(parents[0].states), name=parents[0].name)
+        else:
+            index = pd.MultiIndex.from_product([list(p.states) for p in parents], names=[p.name for p in parents])
+        columns = pd.Index(list(self.variables[node].states), name=name)
+        return pd.DataFrame(np.exp(self.log_cpts[node]), index=index, columns=columns)
+
+    def encode(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[np.int32]:
+        """Codes (n_samples, n_features) of a DataFrame (columns by name), a 2-D array (by position), or a DiscreteDataset."""
+        if isinstance(X, DiscreteDataset):
+            if X.features != self.features:
+                raise InputError("The data set's variables are not the network's; pass a DataFrame instead.")
+            return X.codes
+        if not isinstance(X, pd.DataFrame):
+            array = np.asarray(X)
+            if array.ndim != 2 or array.shape[1] != len(self.features):
+                raise InputError(f"X must have shape (n_samples, {len(self.features)}), got {array.shape}.")
+            X = pd.DataFrame(array, columns=[v.name for v in self.features])
+        return encode_features(X, self.features, unseen=unseen)
+
+    def log_joint(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
+        """``log P(c, x)`` for every class, shape (n_samples, n_classes); no missing cells."""
+        if (codes < 0).any():
+            absent = [v.name for v, bad in zip(self.features, (codes < 0).any(axis=0), strict=True) if bad]
+            raise InputError(f"Missing cells in columns {absent}; fill or drop them before prediction.")
+        c = self.structure.class_index
+        out = self.log_cpts[c][self._configuration(codes, self.structure.parents[c])]
+        for node in range(len(self.features)):
+            parents = self.structure.parents[node]
+            table = self.log_cpts[node]
+            if c in parents:
+                cube = table.reshape(-1, self.target.cardinality, table.shape[1]).swapaxes(1, 2)
+                out += cube[self._configuration(codes, parents[:-1]), codes[:, node]]
+            else:
+                out += table[self._configuration(codes, parents), codes[:, node]][:, None]
+        return out
+
+    def _configuration(self, codes: NDArray[np.integer[Any]], parents: Sequence[int]) -> NDArray[np.int64]:
+        code = np.zeros(len(codes), dtype=np.int64)
+        for p in parents:
+            code *= self.cardinalities[p]
+            code += codes[:, p]
+        return code
+
+    def predict_log_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
+        """``log P(c | x)``; rows that are impossible under every class get the class prior."""
+        joint = self.log_joint(self.encode(X, unseen=unseen))
+        impossible = np.isneginf(joint).all(axis=1)
+        if impossible.any():
+            joint[impossible] = self._class_prior()
+        posterior: FloatArray = joint - logsumexp(joint, axis=1, keepdims=True)
+        return posterior
+
+    def _class_prior(self) -> FloatArray:
+        prior: FloatArray = logsumexp(self.log_cpts[-1], axis=0) - np.log(self.log_cpts[-1].shape[0])
+        return prior
+
+    def predict_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
+        """``P(c | x)``, shape (n_samples, n_classes), columns as in `classes`."""
+        probabilities: FloatArray = np.exp(self.predict_log_proba(X, unseen=unseen))
+        return probabilities
+
+    def predict(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[Any]:
+        """Most probable class label of each row; the first one on a tie."""
+        return self.classes[np.argmax(self.predict_proba(X, unseen=unseen), axis=1)]
+
+    def save(self, path: str | Path) -> None:
+        """Write the network as JSON (no pickle)."""
+        delegate("save_network")(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> "BayesianNetwork":
+        """Read a network that `save` wrote."""
+        network: BayesianNetwork = delegate("load_network")(path)
+        return network
+
+    def to_bif(self, path: str | Path) -> None:
+        """Write the network in the Bayesian Interchange Format."""
+        delegate("write_bif")(self, path)
+
+    @staticmethod
+    def from_bif(path: str | Path, target: str) -> "BayesianNetwork":
+        """Read a BIF file; `target` names the class variable."""
+        network: BayesianNetwork = delegate("read_bif")(path, target)
+        return network
+
+    def to_networkx(self) -> Any:
+        """The DAG as a ``networkx.DiGraph`` (extra ``interop``)."""
+        return delegate("to_networkx")(self.structure)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the DAG with matplotlib (extra ``plot``)."""
+        return delegate("plot_network")(self, ax=ax)
+
+    def _repr_html_(self) -> str:
+        html: str = delegate("network_html")(self)
+        return html

@@ -1,0 +1,179 @@
+"""A discrete variable: its name, its state labels in order, and how raw values become codes."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from mmbn_opt.exceptions import InputError
+
+__all__ = ["MISSING_LABEL", "DiscreteVariable"]
+
+MISSING_LABEL = "<missing>"
+"""Label of the state that stands for a missing cell under ``missing="state"``."""
+
+IntArray = NDArray[np.int32]
+Unseen = Literal["error", "missing"]
+
+
+@dataclass(frozen=True)
+class DiscreteVariable:
+    """A named variable with finitely many states.
+
+    Parameters
+    ----------
+    name : str
+    states : tuple of hashable
+        Labels in code order; kept as they came (str, int, bool, float, pandas.Interval, ...).
+    cuts : tuple of float or None
+        For a discretized numeric column: state k is the interval ``(cuts[k-1], cuts[k]]``.
+    has_missing_state : bool
+        Whether the last state stands for a missing cell.
+
+    Examples
+    --------
+    >>> colour = DiscreteVariable("colour", ("blue", "red"))
+    >>> colour.encode(["red", None, "blue"]).tolist()
+    [1, -1, 0]
+    >>> width = DiscreteVariable("width", ("(-inf, 0.5]", "(0.5, inf)"), cuts=(0.5,))
+    >>> width.encode([0.5, 0.6]).tolist()
+    [0, 1]
+    """
+
+    name: str
+    states: tuple[Hashable, ...]
+    cuts: tuple[float, ...] | None = None
+    has_missing_state: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.states:
+            raise InputError(f"Column {self.name!r} has no states: every cell is missing. Drop the column.")
+        if len(set(self.states)) != len(self.states):
+            raise InputError(f"Column {self.name!r} lists a state twice: {list(self.states)}.")
+        if self.cuts is not None:
+            expected = len(self.cuts) + 1 + self.has_missing_state
+            if len(self.states) != expected:
+                raise InputError(f"Column {self.name!r}: {len(self.cuts)} cut points need {expected} states, got {len(self.states)}.")
+            if list(self.cuts) != sorted(set(self.cuts)):
+                raise InputError(f"Column {self.name!r}: cut points must be strictly increasing, got {list(self.cuts)}.")
+
+    @property
+    def cardinality(self) -> int:
+        """Number of states."""
+        return len(self.states)
+
+    @classmethod
+    def infer(cls, name: str, values: Any, *, missing_state: bool = False) -> "DiscreteVariable":
+        """Read the states off a column: declared categories in their order, else the observed values sorted."""
+        series = values if isinstance(values, pd.Series) else pd.Series(values)
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            states = tuple(_plain(v) for v in series.cat.categories)
+        else:
+            states = _sorted_labels(_plain(v) for v in pd.unique(series.dropna()))
+        if missing_state and bool(series.isna().any()):
+            return cls(name, (*states, MISSING_LABEL), has_missing_state=True)
+        return cls(name, states)
+
+    def encode(self, values: Any, *, unseen: Unseen = "error") -> IntArray:
+        """Codes of raw values, shape (n,), int32; -1 where missing.
+
+        Parameters
+        ----------
+        values : array-like of labels, or of numbers when the variable has cut points
+        unseen : {"error", "missing"}
+            What to do with a label that is not among the states.
+        """
+        series = values if isinstance(values, pd.Series) else pd.Series(values)
+        codes = self._encode_numbers(series) if self.cuts is not None else self._encode_labels(series, unseen)
+        if self.has_missing_state:
+            codes[codes < 0] = len(self.states) - 1
+        return codes
+
+    def decode(self, codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
+        """Labels of codes; the array has the labels' own type."""
+        return self.labels[codes]
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """States as an array: bool, int or float where all labels are of that type, else object."""
+        kinds = {type(s) for s in self.states}
+        if len(kinds) == 1 and kinds <= {bool, int, float}:
+            return np.array(self.states)
+        out = np.empty(len(self.states), dtype=object)
+        out[:] = self.states
+        return out
+
+    def _encode_labels(self, series: pd.Series, unseen: Unseen) -> IntArray:
+        codes, uniques = pd.factorize(series, use_na_sentinel=True)
+        exact = {state: k for k, state in enumerate(self.states)}
+        by_token = _token_index(self.states)
+        table = np.full(len(uniques) + 1, -1, dtype=np.int32)
+        unknown: list[Hashable] = []
+        for k, value in enumerate(uniques):
+            label = _plain(value)
+            code = exact.get(label)
+            if code is None or isinstance(label, bool) != isinstance(self.states[code], bool):
+                code = by_token.get(_token(label))
+            if code is None:
+                unknown.append(label)
+            else:
+                table[k] = code
+        if unknown and unseen == "error":
+            shown = ", ".join(repr(u) for u in unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+            known = ", ".join(repr(s) for s in self.states[:20]) + (", ..." if len(self.states) > 20 else "")
+            raise InputError(
+                f"Column {self.name!r} holds {shown}, never seen in training; known states: {known}. "
+                'Correct the value, or pass unseen="missing" to treat it as missing.'
+            )
+        return table[codes]
+
+    def _encode_numbers(self, series: pd.Series) -> IntArray:
+        assert self.cuts is not None
+        try:
+            numbers = series.astype("float64").to_numpy()
+        except (TypeError, ValueError):
+            coerced = pd.to_numeric(series, errors="coerce")
+            bad = series[coerced.isna() & series.notna()]
+            if not len(bad):
+                numbers = coerced.astype("float64").to_numpy()
+            else:
+                raise InputError(
+                    f"Column {self.name!r} is numeric, but row {bad.index[0]!r} holds {bad.iloc[0]!r}. Correct or remove the value."
+                ) from None
+        if np.isinf(numbers).any():
+            row = int(np.flatnonzero(np.isinf(numbers))[0])
+            raise InputError(f"Column {self.name!r} holds {float(numbers[row])!r} at position {row}; only finite numbers can be used.")
+        codes = np.searchsorted(np.asarray(self.cuts, dtype=np.float64), numbers, side="left").astype(np.int32)
+        codes[np.isnan(numbers)] = -1
+        return codes
+
+
+def _plain(value: Any) -> Hashable:
+    """A NumPy scalar becomes the Python value that it wraps."""
+    label: Hashable = value.item() if isinstance(value, np.generic) else value
+    return label
+
+
+def _token(label: Hashable) -> str:
+    """Text under which '2', 2 and 2.0 meet: one file's integer column is another file's text column."""
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    return str(label)
+
+
+def _token_index(states: Sequence[Hashable]) -> dict[str, int]:
+    tokens = [_token(s) for s in states]
+    return {t: k for k, t in enumerate(tokens) if tokens.count(t) == 1} if len(set(tokens)) < len(tokens) else dict(
+        zip(tokens, range(len(tokens)), strict=True)
+    )
+
+
+def _sorted_labels(labels: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    found = list(labels)
+    try:
+        return tuple(sorted(found))  # type: ignore[type-var]
+    except TypeError:
+        return tuple(sorted(found, key=lambda v: (type(v).__name__, str(v))))
