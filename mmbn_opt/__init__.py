@@ -81,13 +81,14 @@ _PUBLIC = {
     "tan_cmi": "heuristics",
 }
 
-__all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604 -- names from the table above
+__all__ = ["__version__", *_PUBLIC]
 
 
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
         value = getattr(import_module(f"mmbn_opt.{_PUBLIC[name]}"), name)
-        globals()[name] = value
+        if name != "solvers":  # the subpackage of that name is callable and takes its place when it is imported
+            globals()[name] = value
         return value
     raise AttributeError(f"module 'mmbn_opt' has no attribute {name!r}")
 

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 _DELEGATES = {
+    "solvers": "mmbn_opt.dispatch",
     "plot_trace": "mmbn_opt.display.plots",
     "plot_network": "mmbn_opt.display.plots",
     "trace_html": "mmbn_opt.display.html",

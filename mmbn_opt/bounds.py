@@ -47,8 +47,7 @@ class ObjectiveBounds:
         gap = self.gap_abs
         if gap == 0.0 or math.isinf(gap):
             return gap
-        assert self.primal_bound is not None and self.dual_bound is not None
-        return gap / max(abs(self.primal_bound), abs(self.dual_bound))
+        return gap / max(abs(self.primal_bound or 0.0), abs(self.dual_bound or 0.0))
 
     def is_consistent(self, tolerance: float = 1e-6) -> bool:
         """Whether the dual bound is on the right side of the primal one, up to a relative `tolerance`."""

@@ -70,10 +70,14 @@ class CandidateParents:
         sets = []
         for node in range(n_features + 1):
             others = [j for j in pool if j != node] if node in pool else []
-            sets.append(tuple(s for size in range(min(max_parents, len(others)) + 1) for s in combinations(others, size)))
+            sets.append(
+                tuple(s for size in range(min(max_parents, len(others)) + 1) for s in combinations(others, size))
+            )
         return cls(tuple(sets))
 
-    def restrict(self, names: Sequence[str], required: NamedEdges = (), forbidden: NamedEdges = ()) -> "CandidateParents":
+    def restrict(
+        self, names: Sequence[str], required: NamedEdges = (), forbidden: NamedEdges = ()
+    ) -> "CandidateParents":
         """Keep the sets that contain every required edge and no forbidden one (edges as ``(parent, child)`` names)."""
         index = {name: k for k, name in enumerate(names)}
         must: list[set[int]] = [set() for _ in names]
@@ -82,7 +86,9 @@ class CandidateParents:
             for parent, child in edges:
                 for name in (parent, child):
                     if name not in index:
-                        raise InputError(f"Edge {(parent, child)!r} names the unknown node {name!r}; known: {list(names)}.")
+                        raise InputError(
+                            f"Edge {(parent, child)!r} names the unknown node {name!r}; known: {list(names)}."
+                        )
                 target[index[child]].add(index[parent])
         kept = []
         for node, options in enumerate(self.sets):
@@ -92,7 +98,8 @@ class CandidateParents:
             allowed = tuple(s for s in options if must[node] <= set(s) and not never[node] & set(s))
             if not allowed:
                 raise InputError(
-                    f"Node {names[node]!r} has no candidate parent set that contains {sorted(names[j] for j in must[node])} "
+                    f"Node {names[node]!r} has no candidate parent set that contains "
+                    f"{sorted(names[j] for j in must[node])} "
                     f"and avoids {sorted(names[j] for j in never[node])}; raise max_parents or relax the edges."
                 )
             kept.append(allowed)
@@ -160,7 +167,7 @@ class CandidateParents:
 def estimate_columns(n_features: int, max_parents: int, *, margin: bool) -> int:
     """Number of columns before any set is listed."""
     if margin:
-        per_feature = 1 + sum(comb(n_features - 1, k) for k in range(max_parents))
+        per_feature = 1 + sum(comb(max(n_features - 1, 0), k) for k in range(max_parents))
         return n_features * per_feature + sum(comb(n_features, k) for k in range(max_parents + 1))
     return (n_features + 1) * sum(comb(n_features, k) for k in range(max_parents + 1))
 

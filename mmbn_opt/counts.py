@@ -45,5 +45,8 @@ def contingency(data: DiscreteDataset, nodes: Sequence[int]) -> NDArray[np.float
     cells = prod(shape)
     if cells > MAX_TABLE_CELLS:
         names = [(*data.feature_names, data.class_name)[node] for node in nodes]
-        raise SizeLimitError(f"A table over {names} would have {cells:,} cells; the limit is {MAX_TABLE_CELLS:,}. Use fewer parents.")
-    return np.bincount(joint_codes(data, nodes), weights=data.sample_weight, minlength=cells).reshape(shape)
+        raise SizeLimitError(
+            f"A table over {names} would have {cells:,} cells; the limit is {MAX_TABLE_CELLS:,}. Use fewer parents."
+        )
+    counts = np.bincount(joint_codes(data, nodes), weights=data.sample_weight, minlength=cells)
+    return np.asarray(counts, dtype=np.float64).reshape(shape)

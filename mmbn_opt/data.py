@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.variable import DiscreteVariable
 
-__all__ = ["DiscreteDataset", "MissingPolicy", "check_columns", "checked_weight", "complete_target", "encode_features", "named_by_text"]
+__all__ = [
+    "DiscreteDataset",
+    "MissingPolicy",
+    "check_columns",
+    "checked_weight",
+    "complete_target",
+    "encode_features",
+    "named_by_text",
+]
 
 MissingPolicy = Literal["error", "drop", "state"]
 FloatArray = NDArray[np.float64]
@@ -132,12 +140,15 @@ class DiscreteDataset:
         check_columns(frame, target)
         complete_target(frame, target)
         weight = checked_weight(sample_weight, len(frame))
-        keep = weight > 0
+        keep: NDArray[np.bool_] = np.asarray(weight > 0)
         if missing == "drop":
             # Before the states are read off: a label seen only in rows that go is no state.
-            keep &= ~frame.isna().any(axis=1).to_numpy()
+            keep &= frame.notna().all(axis=1).to_numpy()
             if not keep.any():
-                raise InputError(f"No row is left: all {len(keep)} have a missing cell or weight 0. Use missing=\"state\" or fill the cells.")
+                raise InputError(
+                    f"No row is left: all {len(keep)} have a missing cell or weight 0. "
+                    'Use missing="state" or fill the cells.'
+                )
         n_dropped = int((~keep).sum())
         frame, weight = frame[keep], weight[keep]
         for name in frame.columns:
@@ -165,13 +176,16 @@ class DiscreteDataset:
         y = target.encode(complete_target(frame, target.name))
         codes = encode_features(frame, features, unseen=unseen)
         weight = checked_weight(sample_weight, len(frame))
-        keep = weight > 0
+        keep: NDArray[np.bool_] = np.asarray(weight > 0)
         incomplete = (codes < 0).any(axis=1)
         if missing in ("error", "state") and incomplete[keep].any():
-            counts = {v.name: int((codes[keep, j] < 0).sum()) for j, v in enumerate(features) if (codes[keep, j] < 0).any()}
+            counts = {
+                v.name: int((codes[keep, j] < 0).sum()) for j, v in enumerate(features) if (codes[keep, j] < 0).any()
+            }
             listed = ", ".join(f"{name!r} ({n} cells)" for name, n in counts.items())
             raise InputError(
-                f"Missing cells in {listed}. Pass missing=\"drop\" to leave those rows out or missing=\"state\" to make missing a state."
+                f'Missing cells in {listed}. Pass missing="drop" to leave those rows out '
+                'or missing="state" to make missing a state.'
             )
         if missing == "drop":
             keep &= ~incomplete
@@ -195,18 +209,27 @@ class DiscreteDataset:
         Features are called ``x0, x1, ...`` unless named; the class is called ``class``.
         """
         frame = X.copy() if isinstance(X, pd.DataFrame) else _frame_from_array(X, feature_names)
-        labels = y if isinstance(y, pd.Series) else pd.Series(np.asarray(y).ravel() if not isinstance(y, pd.Categorical) else y)
+        labels = (
+            y
+            if isinstance(y, pd.Series)
+            else pd.Series(np.asarray(y).ravel() if not isinstance(y, pd.Categorical) else y)
+        )
         if len(labels) != len(frame):
             raise InputError(f"X has {len(frame)} rows, y has {len(labels)}.")
         if class_name in frame.columns:
             raise InputError(f"A feature is already called {class_name!r}; pass another class_name.")
-        frame[class_name] = labels.to_numpy() if not isinstance(labels.dtype, pd.CategoricalDtype) else labels.set_axis(frame.index)
+        frame[class_name] = (
+            labels.to_numpy() if not isinstance(labels.dtype, pd.CategoricalDtype) else labels.set_axis(frame.index)
+        )
         return cls.from_frame(frame, class_name, missing=missing, sample_weight=sample_weight)
 
     def subset(self, rows: Any) -> "DiscreteDataset":
         """The given rows (index array, boolean mask or slice), all labels kept."""
         return replace(
-            self, codes=np.asfortranarray(self.codes[rows]), target_codes=self.target_codes[rows], sample_weight=self.sample_weight[rows]
+            self,
+            codes=np.asfortranarray(self.codes[rows]),
+            target_codes=self.target_codes[rows],
+            sample_weight=self.sample_weight[rows],
         )
 
     def aggregate(self) -> "DiscreteDataset":
@@ -215,9 +238,13 @@ class DiscreteDataset:
         narrow = np.ascontiguousarray(table, dtype=np.int16 if max(self.cardinalities) < 2**15 else np.int32).byteswap()
         keys = narrow.view(np.dtype((np.void, narrow.dtype.itemsize * narrow.shape[1]))).ravel()
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        weight = np.bincount(inverse.ravel(), weights=self.sample_weight, minlength=len(first))
+        summed = np.bincount(inverse.ravel(), weights=self.sample_weight, minlength=len(first))
+        weight = np.asarray(summed, dtype=np.float64)
         return replace(
-            self, codes=np.asfortranarray(self.codes[first]), target_codes=self.target_codes[first], sample_weight=weight
+            self,
+            codes=np.asfortranarray(self.codes[first]),
+            target_codes=self.target_codes[first],
+            sample_weight=weight,
         )
 
     def observed_classes(self) -> list[int]:
@@ -235,7 +262,8 @@ class DiscreteDataset:
         if len(self.observed_classes()) < 2:
             only = self.target.states[int(self.target_codes[0])]
             raise InputError(
-                f"The class column {self.class_name!r} holds only {only!r}; margins need at least two classes. Check the target column."
+                f"The class column {self.class_name!r} holds only {only!r}; margins need at least two classes. "
+                "Check the target column."
             )
         if (self.codes < 0).any():
             raise InputError('The data have missing cells; build them with missing="drop" or missing="state".')
@@ -275,7 +303,9 @@ def complete_target(frame: pd.DataFrame, target: str) -> pd.Series:
     labels = frame[target]
     n_missing = int(labels.isna().sum())
     if n_missing:
-        raise InputError(f"The class column {target!r} is missing in {n_missing} of {len(labels)} rows; label or remove them.")
+        raise InputError(
+            f"The class column {target!r} is missing in {n_missing} of {len(labels)} rows; label or remove them."
+        )
     if not len(labels):
         raise InputError("The data have no rows (left); nothing can be learned from them.")
     return labels

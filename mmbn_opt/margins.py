@@ -43,7 +43,9 @@ class MarginTables:
     weight: FloatArray
 
     @classmethod
-    def build(cls, data: DiscreteDataset, candidates: CandidateParents, smoothing: Smoothing, *, binary: bool) -> "MarginTables":
+    def build(
+        cls, data: DiscreteDataset, candidates: CandidateParents, smoothing: Smoothing, *, binary: bool
+    ) -> "MarginTables":
         """Tables for every column of `candidates`; `data` should be aggregated."""
         c = candidates.class_index
         index = np.zeros((candidates.n_columns, data.n_samples), dtype=np.int32)
@@ -61,10 +63,13 @@ class MarginTables:
         return cls(binary, np.concatenate(blocks), index, data.target_codes.astype(np.int32), data.sample_weight)
 
     @staticmethod
-    def _block(data: DiscreteDataset, node: int, parents: Sequence[int], smoothing: Smoothing, *, binary: bool) -> FloatArray:
+    def _block(
+        data: DiscreteDataset, node: int, parents: Sequence[int], smoothing: Smoothing, *, binary: bool
+    ) -> FloatArray:
         if binary:
             own, rest = one_against_rest_log_cpt(data, node, parents, smoothing)
-            assert own is not None and rest is not None
+            assert own is not None
+            assert rest is not None
             return own - rest
         table = estimate_log_cpt(data, node, parents, smoothing)
         if node == data.n_features:
@@ -75,23 +80,24 @@ class MarginTables:
     @property
     def n_columns(self) -> int:
         """Number of candidate columns."""
-        return self.index.shape[0]
+        return int(self.index.shape[0])
 
     @property
     def n_samples(self) -> int:
         """Number of (merged) samples."""
-        return self.index.shape[1]
+        return int(self.index.shape[1])
 
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return self.table.shape[1]
+        return int(self.table.shape[1])
 
     @cached_property
     def rivals(self) -> NDArray[np.int32]:
         """Rival classes of each sample, shape (n_samples, n_classes - 1), ascending."""
         every = np.tile(np.arange(self.n_classes, dtype=np.int32), (self.n_samples, 1))
-        return every[every != self.labels[:, None]].reshape(self.n_samples, self.n_classes - 1)
+        rivals: NDArray[np.int32] = every[every != self.labels[:, None]].reshape(self.n_samples, self.n_classes - 1)
+        return rivals
 
     @property
     def n_rows(self) -> int:

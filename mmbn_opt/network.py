@@ -28,15 +28,18 @@ FloatArray = NDArray[np.float64]
 def estimate_log_cpt(data: DiscreteDataset, node: int, parents: Sequence[int], smoothing: Smoothing) -> FloatArray:
     """Log of a smoothed maximum-likelihood CPT, shape (n_configurations, n_states).
 
-    ``log (n[h, j] + s) / (n[h] + s * n_states)`` (Peharz & Pernkopf 2012, eq. 2, with pseudo-count s). Parents are taken in
-    ascending order, the class last, the last one varying fastest. A configuration never seen without smoothing is uniform.
+    ``log (n[h, j] + s) / (n[h] + s * n_states)`` (Peharz & Pernkopf 2012, eq. 2, with pseudo-count s). Parents are
+    taken in ascending order, the class last, the last one varying fastest. Without smoothing a configuration never
+    seen is uniform.
     """
     n_states = data.cardinalities[node]
     counts = contingency(data, [*sorted(parents), node]).reshape(-1, n_states)
     pseudo = smoothing.per_cell(n_states, counts.shape[0])
     total = counts.sum(axis=1, keepdims=True) + pseudo * n_states
     with np.errstate(divide="ignore"):
-        table: FloatArray = np.log(np.where(total > 0, counts + pseudo, 1.0)) - np.log(np.where(total > 0, total, float(n_states)))
+        table: FloatArray = np.log(np.where(total > 0, counts + pseudo, 1.0)) - np.log(
+            np.where(total > 0, total, float(n_states))
+        )
     return table
 
 
@@ -64,7 +67,7 @@ class BayesianNetwork:
     [[0.7826, 0.2174]]
     >>> network.cpt("x0").round(3)
     x0         x      y
-    class              
+    class
     no     0.600  0.400
     yes    0.333  0.667
     """
@@ -81,7 +84,9 @@ class BayesianNetwork:
         for node, variable in enumerate(self.variables):
             shape = (prod(self.cardinalities[p] for p in self.structure.parents[node]), variable.cardinality)
             if self.log_cpts[node].shape != shape:
-                raise InputError(f"The CPT of {variable.name!r} has shape {self.log_cpts[node].shape}; its parents call for {shape}.")
+                raise InputError(
+                    f"The CPT of {variable.name!r} has shape {self.log_cpts[node].shape}; its parents call for {shape}."
+                )
             if np.isnan(self.log_cpts[node]).any():
                 raise InputError(f"The CPT of {variable.name!r} holds NaN.")
 
@@ -142,7 +147,7 @@ class BayesianNetwork:
         return pd.DataFrame(np.exp(self.log_cpts[node]), index=index, columns=columns)
 
     def encode(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[np.int32]:
-        """Codes (n_samples, n_features) of a DataFrame (columns by name), a 2-D array (by position), or a DiscreteDataset."""
+        """Codes (n_samples, n_features) of a DataFrame (by name), a 2-D array (by position), or a DiscreteDataset."""
         if isinstance(X, DiscreteDataset):
             if X.features != self.features:
                 raise InputError("The data set's variables are not the network's; pass a DataFrame instead.")
@@ -155,10 +160,11 @@ class BayesianNetwork:
         return encode_features(X, self.features, unseen=unseen)
 
     def log_joint(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
-        """``log P(c, x)`` for every class, shape (n_samples, n_classes); no missing cells."""
+        """``log P(c, x)`` for every class, shape (n_samples, n_classes); missing cells (-1) are summed out exactly."""
         if (codes < 0).any():
-            absent = [v.name for v, bad in zip(self.features, (codes < 0).any(axis=0), strict=True) if bad]
-            raise InputError(f"Missing cells in columns {absent}; fill or drop them before prediction.")
+            from mmbn_opt.inference import log_joint_marginal
+
+            return log_joint_marginal(self, codes)
         c = self.structure.class_index
         out = self.log_cpts[c][self._configuration(codes, self.structure.parents[c])]
         for node in range(len(self.features)):
@@ -198,7 +204,8 @@ class BayesianNetwork:
 
     def predict(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[Any]:
         """Most probable class label of each row; the first one on a tie."""
-        return self.classes[np.argmax(self.predict_proba(X, unseen=unseen), axis=1)]
+        labels: NDArray[Any] = self.classes[np.argmax(self.predict_proba(X, unseen=unseen), axis=1)]
+        return labels
 
     def save(self, path: str | Path) -> None:
         """Write the network as JSON (no pickle)."""

@@ -38,7 +38,9 @@ class Preparation:
     def apply(self, frame: pd.DataFrame, *, unseen: Literal["error", "missing"] = "error") -> DiscreteDataset:
         """Other rows in the same codes (a test part): same cuts, same states, same missing policy."""
         policy: Any = self.missing
-        return DiscreteDataset.from_variables(frame, self.data.features, self.data.target, missing=policy, unseen=unseen)
+        return DiscreteDataset.from_variables(
+            frame, self.data.features, self.data.target, missing=policy, unseen=unseen
+        )
 
     def describe(self) -> list[str]:
         """One line a feature: its kind and its states or cut points."""
@@ -55,8 +57,8 @@ class Preparation:
 def column_kinds(frame: pd.DataFrame, target: str, kinds: Mapping[str, Kind] | None = None) -> dict[str, Kind]:
     """Kind of every feature column.
 
-    Given `kinds` win. Else strings, categories and bools are categorical, integer columns with at most 10 distinct values
-    are categorical, other numbers are numeric.
+    Given `kinds` win. Else strings, categories and bools are categorical, integer columns with at most 10 distinct
+    values are categorical, other numbers are numeric.
     """
     given = dict(kinds or {})
     known = [c for c in frame.columns if c != target]
@@ -73,7 +75,11 @@ def column_kinds(frame: pd.DataFrame, target: str, kinds: Mapping[str, Kind] | N
 
 def _guess_kind(values: pd.Series) -> Kind:
     dtype = values.dtype
-    if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
+    if (
+        isinstance(dtype, pd.CategoricalDtype)
+        or pd.api.types.is_bool_dtype(dtype)
+        or not pd.api.types.is_numeric_dtype(dtype)
+    ):
         return "categorical"
     numbers = values.dropna()
     whole = pd.api.types.is_integer_dtype(dtype) or (values.hasnans and bool((numbers == numbers.round()).all()))
@@ -126,7 +132,8 @@ def prepare(
     numeric = [name for name, kind in found.items() if kind == "numeric"]
     if numeric and not discretize:
         raise InputError(
-            f"Columns {numeric} are numeric and discretization is off; discretize them yourself, declare them categorical, or allow MDLP."
+            f"Columns {numeric} are numeric and discretization is off; discretize them yourself, "
+            "declare them categorical, or allow MDLP."
         )
     table = frame.assign(**{name: _as_numbers(name, frame[name]) for name in numeric})
     labels = complete_target(table, target)
@@ -137,7 +144,9 @@ def prepare(
         keep &= ~table.isna().any(axis=1).to_numpy()
     table, labels, weight = table[keep], labels[keep], weight[keep]
     if not len(table):
-        raise InputError(f"No row is left: all {len(keep)} have a missing cell or weight 0. Use missing=\"state\" or fill the cells.")
+        raise InputError(
+            f'No row is left: all {len(keep)} have a missing cell or weight 0. Use missing="state" or fill the cells.'
+        )
     class_variable = DiscreteVariable.infer(target, labels)
     codes = class_variable.encode(labels)
     variables = [
@@ -152,17 +161,22 @@ def prepare(
 
 
 def _as_numbers(name: str, values: pd.Series) -> pd.Series:
-    numbers = pd.to_numeric(values.astype(object) if isinstance(values.dtype, pd.CategoricalDtype) else values, errors="coerce")
+    numbers = pd.to_numeric(
+        values.astype(object) if isinstance(values.dtype, pd.CategoricalDtype) else values, errors="coerce"
+    )
     bad = values[numbers.isna() & values.notna()]
     if len(bad):
         raise InputError(
-            f"Column {name!r} is numeric, but row {bad.index[0]!r} holds {bad.iloc[0]!r}. Correct the value or declare the column categorical."
+            f"Column {name!r} is numeric, but row {bad.index[0]!r} holds {bad.iloc[0]!r}. "
+            "Correct the value or declare the column categorical."
         )
     result = numbers.astype("float64")
     infinite = np.isinf(result.to_numpy())
     if infinite.any():
         row = int(np.flatnonzero(infinite)[0])
-        raise InputError(f"Column {name!r} holds {float(result.iloc[row])!r} at position {row}; only finite numbers can be used.")
+        raise InputError(
+            f"Column {name!r} holds {float(result.iloc[row])!r} at position {row}; only finite numbers can be used."
+        )
     return result
 
 
@@ -170,7 +184,9 @@ def _cut(values: pd.Series, codes: Any, n_classes: int, weight: Any, missing: Mi
     name = str(values.name)
     numbers = values.to_numpy(dtype=np.float64)
     present = ~np.isnan(numbers)
-    cuts = mdlp_cut_points(numbers[present], codes[present], n_classes, weight[present]) if present.any() else np.empty(0)
+    cuts = (
+        mdlp_cut_points(numbers[present], codes[present], n_classes, weight[present]) if present.any() else np.empty(0)
+    )
     labels = interval_labels(cuts)
     has_missing = missing == "state" and not present.all()
     states = (*labels, MISSING_LABEL) if has_missing else tuple(labels)

@@ -23,6 +23,7 @@ class ProgramKind(Enum):
     """The kinds of program that dispatch matches between formulations and solvers."""
 
     MIXED_INTEGER = "mixed-integer linear program"
+    IMPLICIT_CONCAVE = "choice program with an implicit concave term"
     NONLINEAR = "nonlinear program"
 
     def __str__(self) -> str:
@@ -48,7 +49,8 @@ class ProgramSize:
         """Raise `SizeLimitError` with the figures when a limit is exceeded."""
         if self.rows > max_rows or self.nonzeros > max_nonzeros:
             raise SizeLimitError(
-                f"{what} would have {self.rows:,} rows and up to {self.nonzeros:,} non-zeros in {self.columns:,} columns; "
+                f"{what} would have {self.rows:,} rows and up to {self.nonzeros:,} non-zeros in "
+                f"{self.columns:,} columns; "
                 f"the limits are max_rows={max_rows:,} and max_nonzeros={max_nonzeros:,}. "
                 "Lower max_parents, use the binary soft margin (one row a sample), forbid edges, or raise the limits."
             )

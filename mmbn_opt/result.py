@@ -45,7 +45,8 @@ class Certificate:
 
     Examples
     --------
-    >>> certificate = Certificate((Check("acyclic", True, "3 nodes, 2 edges"), Check("bound", None, "as claimed by highs")))
+    >>> checks = (Check("acyclic", True, "3 nodes, 2 edges"), Check("bound", None, "as claimed by highs"))
+    >>> certificate = Certificate(checks)
     >>> certificate.ok
     True
     >>> print(certificate)
@@ -133,16 +134,22 @@ class Result:
     def raise_for_status(self) -> "Result":
         """Return the result itself, or raise `SolverError` when it holds no model or a check failed."""
         if self.model is None:
-            raise SolverError(f"{self.solver_name} returned no model: {self.termination_status.sentence} Raw status: {self.raw_status}.")
+            raise SolverError(
+                f"{self.solver_name} returned no model: {self.termination_status.sentence} "
+                f"Raw status: {self.raw_status}."
+            )
         if not self.certificate.ok:
-            raise SolverError(f"The answer of {self.solver_name} failed its checks: {'; '.join(map(str, self.certificate.failures))}")
+            raise SolverError(
+                f"The answer of {self.solver_name} failed its checks: {'; '.join(map(str, self.certificate.failures))}"
+            )
         return self
 
     def __repr__(self) -> str:
         primal, dual = self.bounds.primal_bound, self.bounds.dual_bound
         return (
             f"Result({type(self.formulation).__name__}, {self.termination_status}, "
-            f"primal={'none' if primal is None else format(primal, '.6f')}, dual={'none' if dual is None else format(dual, '.6f')}, "
+            f"primal={'none' if primal is None else format(primal, '.6f')}, "
+            f"dual={'none' if dual is None else format(dual, '.6f')}, "
             f"gap={self.bounds.gap_rel:.3%}, solver={self.solver_name}, {self.seconds.total:.2f} s, "
             f"certificate {'ok' if self.certificate.ok else 'NOT ok'})"
         )

@@ -1,5 +1,6 @@
 """Every score, defined once: what an optimizer claims is checked against these functions."""
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -65,15 +66,15 @@ def soft_margin(network: BayesianNetwork, data: DiscreteDataset, gamma: float) -
 def binary_log_margins(structure: Structure, data: DiscreteDataset, smoothing: float | Smoothing = 1.0) -> FloatArray:
     """Log margin of each sample's class against all others merged and re-counted, shape (n_samples,).
 
-    Peharz & Pernkopf 2012, eq. 20-21. The merged class has, in the class node, the pseudo-count of all the classes that it
-    merges, so that two classes give exactly `log_margins`.
+    Peharz & Pernkopf 2012, eq. 20-21. The merged class has, in the class node, the pseudo-count of all the classes
+    that it merges, so that two classes give exactly `log_margins`.
     """
     prior = as_smoothing(smoothing)
     c = structure.class_index
     margins = np.zeros(data.n_samples)
     for node, parents in enumerate(structure.parents):
         own, rest = one_against_rest_log_cpt(data, node, parents, prior)
-        if own is None:
+        if own is None or rest is None:
             continue
         others = [p for p in parents if p != c]
         code = joint_codes(data, others if node == c else [*others, node])
@@ -118,7 +119,9 @@ def _log_ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     return ratio
 
 
-def binary_soft_margin(structure: Structure, data: DiscreteDataset, gamma: float, smoothing: float | Smoothing = 1.0) -> float:
+def binary_soft_margin(
+    structure: Structure, data: DiscreteDataset, gamma: float, smoothing: float | Smoothing = 1.0
+) -> float:
     """``sum_m n_m min(log of the binary margin, gamma)`` in nats (Peharz & Pernkopf 2012, section 5)."""
     return float(data.sample_weight @ np.minimum(binary_log_margins(structure, data, smoothing), gamma))
 
@@ -142,11 +145,13 @@ def log_likelihood(network: BayesianNetwork, data: DiscreteDataset) -> float:
     return float(data.sample_weight @ joint[np.arange(data.n_samples), data.target_codes])
 
 
-def family_score(data: DiscreteDataset, node: int, parents: Sequence[int], score: DecomposableScore, ess: float = 1.0) -> float:
+def family_score(
+    data: DiscreteDataset, node: int, parents: Sequence[int], score: DecomposableScore, ess: float = 1.0
+) -> float:
     """Contribution of one node with its parents to a decomposable score (to be maximised, in nats).
 
     * ``loglik``: maximised log-likelihood ``sum n[h,j] log(n[h,j] / n[h])``;
-    * ``bic`` and ``mdl``: loglik minus ``log(M)/2`` per free parameter (Suzuki 1993; the MDL score is minus the length);
+    * ``bic`` and ``mdl``: loglik minus ``log(M)/2`` per free parameter (Suzuki 1993; MDL is minus the length);
     * ``bdeu``: log marginal likelihood under the uniform Dirichlet prior of total weight `ess` (Heckerman et al. 1995).
     """
     n_states = data.cardinalities[node]
@@ -160,7 +165,7 @@ def family_score(data: DiscreteDataset, node: int, parents: Sequence[int], score
     if score == "loglik":
         return likelihood
     if score in ("bic", "mdl"):
-        return likelihood - 0.5 * np.log(data.total_weight) * counts.shape[0] * (n_states - 1)
+        return likelihood - 0.5 * math.log(data.total_weight) * counts.shape[0] * (n_states - 1)
     raise InputError(f"score must be one of 'loglik', 'bic', 'mdl', 'bdeu', got {score!r}.")
 
 

@@ -84,7 +84,9 @@ class Structure:
                 raise InputError(f"Node {self.names[node]!r} has an impossible parent index in {list(ps)}.")
         cycle = find_cycle(self.parents)
         if cycle:
-            raise InputError(f"The edges form a cycle through {[self.names[v] for v in cycle]}; remove one of its edges.")
+            raise InputError(
+                f"The edges form a cycle through {[self.names[v] for v in cycle]}; remove one of its edges."
+            )
 
     @classmethod
     def from_names(cls, feature_names: Iterable[str], class_name: str, edges: Iterable[tuple[str, str]]) -> "Structure":

@@ -83,7 +83,8 @@ class BoundTrace:
         columns = list(TraceRecord.__dataclass_fields__)
         frame = pd.DataFrame([[getattr(r, c) for c in columns] for r in self.records], columns=columns)
         return frame.astype(
-            {c: "float64" for c in ("time_sec", "primal_bound", "dual_bound")} | {c: "Int64" for c in ("nodes", "iterations")}
+            dict.fromkeys(("time_sec", "primal_bound", "dual_bound"), "float64")
+            | dict.fromkeys(("nodes", "iterations"), "Int64")
         )
 
     def first_incumbent_sec(self) -> float | None:
@@ -107,7 +108,11 @@ class BoundTrace:
             since = record.time_sec
             if record.primal_bound is not None:
                 scale = max(abs(target), abs(record.primal_bound))
-                gap = 1.0 if target * record.primal_bound < 0 else min(1.0, abs(target - record.primal_bound) / scale if scale else 0.0)
+                gap = (
+                    1.0
+                    if target * record.primal_bound < 0
+                    else min(1.0, abs(target - record.primal_bound) / scale if scale else 0.0)
+                )
         return area / end
 
     def plot(self, ax: Any = None) -> Any:

@@ -56,9 +56,13 @@ class DiscreteVariable:
         if self.cuts is not None:
             expected = len(self.cuts) + 1 + self.has_missing_state
             if len(self.states) != expected:
-                raise InputError(f"Column {self.name!r}: {len(self.cuts)} cut points need {expected} states, got {len(self.states)}.")
+                raise InputError(
+                    f"Column {self.name!r}: {len(self.cuts)} cut points need {expected} states, got {len(self.states)}."
+                )
             if list(self.cuts) != sorted(set(self.cuts)):
-                raise InputError(f"Column {self.name!r}: cut points must be strictly increasing, got {list(self.cuts)}.")
+                raise InputError(
+                    f"Column {self.name!r}: cut points must be strictly increasing, got {list(self.cuts)}."
+                )
 
     @property
     def cardinality(self) -> int:
@@ -94,7 +98,8 @@ class DiscreteVariable:
 
     def decode(self, codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
         """Labels of codes; the array has the labels' own type."""
-        return self.labels[codes]
+        decoded: NDArray[Any] = self.labels[codes]
+        return decoded
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -141,11 +146,15 @@ class DiscreteVariable:
                 numbers = coerced.astype("float64").to_numpy()
             else:
                 raise InputError(
-                    f"Column {self.name!r} is numeric, but row {bad.index[0]!r} holds {bad.iloc[0]!r}. Correct or remove the value."
+                    f"Column {self.name!r} is numeric, but row {bad.index[0]!r} holds {bad.iloc[0]!r}. "
+                    "Correct or remove the value."
                 ) from None
         if np.isinf(numbers).any():
             row = int(np.flatnonzero(np.isinf(numbers))[0])
-            raise InputError(f"Column {self.name!r} holds {float(numbers[row])!r} at position {row}; only finite numbers can be used.")
+            raise InputError(
+                f"Column {self.name!r} holds {float(numbers[row])!r} at position {row}; "
+                "only finite numbers can be used."
+            )
         codes = np.searchsorted(np.asarray(self.cuts, dtype=np.float64), numbers, side="left").astype(np.int32)
         codes[np.isnan(numbers)] = -1
         return codes
@@ -166,8 +175,10 @@ def _token(label: Hashable) -> str:
 
 def _token_index(states: Sequence[Hashable]) -> dict[str, int]:
     tokens = [_token(s) for s in states]
-    return {t: k for k, t in enumerate(tokens) if tokens.count(t) == 1} if len(set(tokens)) < len(tokens) else dict(
-        zip(tokens, range(len(tokens)), strict=True)
+    return (
+        {t: k for k, t in enumerate(tokens) if tokens.count(t) == 1}
+        if len(set(tokens)) < len(tokens)
+        else dict(zip(tokens, range(len(tokens)), strict=True))
     )
 
 

@@ -89,22 +89,32 @@ def is_acyclic(parents: Parents) -> bool:
     return True
 
 
-def margin_sets(n_features: int, max_parents: int) -> list[list[tuple[int, ...]]]:
+def varying(rows) -> list[int]:
+    """Features with more than one observed state; constant columns bring no candidates, whatever they declare."""
+    return [j for j in range(len(rows[0]) - 1) if len({row[j] for row in rows}) > 1]
+
+
+def margin_sets(n_features: int, max_parents: int, usable=None) -> list[list[tuple[int, ...]]]:
     """Parent sets that can move a margin, node by node, class last."""
+    pool = list(range(n_features)) if usable is None else usable
     options: list[list[tuple[int, ...]]] = []
     for node in range(n_features):
-        others = [j for j in range(n_features) if j != node]
+        others = [j for j in pool if j != node]
         with_class = [(*s, n_features) for k in range(max_parents) for s in itertools.combinations(others, k)]
-        options.append([(), *with_class])
-    options.append([s for k in range(max_parents + 1) for s in itertools.combinations(range(n_features), k)])
+        options.append([(), *(with_class if node in pool else [])])
+    options.append([s for k in range(max_parents + 1) for s in itertools.combinations(pool, k)])
     return options
 
 
-def all_sets(n_features: int, max_parents: int) -> list[list[tuple[int, ...]]]:
-    nodes = range(n_features + 1)
+def all_sets(n_features: int, max_parents: int, usable=None) -> list[list[tuple[int, ...]]]:
+    pool = [*(range(n_features) if usable is None else usable), n_features]
     return [
-        [s for k in range(max_parents + 1) for s in itertools.combinations([j for j in nodes if j != node], k)]
-        for node in nodes
+        [
+            s
+            for k in range(max_parents + 1)
+            for s in itertools.combinations([j for j in pool if j != node] if node in pool else [], k)
+        ]
+        for node in range(n_features + 1)
     ]
 
 
@@ -117,7 +127,7 @@ def all_dags(options: list[list[tuple[int, ...]]]) -> Iterator[Parents]:
 def best_margin(rows, weights, card, max_parents: int, gamma: float, *, binary: bool = False) -> float:
     """Largest soft margin over all DAGs, from alphas tabulated by the plain loops above."""
     n_features = len(card) - 1
-    options = margin_sets(n_features, max_parents)
+    options = margin_sets(n_features, max_parents, varying(rows))
     alpha: list[dict[tuple[int, ...], np.ndarray]] = []
     for node, sets in enumerate(options):
         alpha.append({s: _alphas(rows, weights, card, node, s, binary=binary) for s in sets})
@@ -155,7 +165,7 @@ def _alphas(rows, weights, card, node, parents, *, binary: bool) -> np.ndarray:
 
 
 def best_decomposable(rows, weights, card, max_parents: int, score: str, ess: float = 1.0) -> float:
-    options = all_sets(len(card) - 1, max_parents)
+    options = all_sets(len(card) - 1, max_parents, varying(rows))
     local = [
         {s: family_score(rows, weights, card, node, s, score, ess) for s in sets} for node, sets in enumerate(options)
     ]

@@ -13,7 +13,11 @@ def dataset_of(rows: list[list[int]], card: list[int], weights: list[float] | No
     features = tuple(DiscreteVariable(f"x{j}", tuple(range(r))) for j, r in enumerate(card[:-1]))
     weight = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=float)
     return DiscreteDataset(
-        np.asfortranarray(table[:, :-1]), table[:, -1].copy(), features, DiscreteVariable("class", tuple(range(card[-1]))), weight
+        np.asfortranarray(table[:, :-1]),
+        table[:, -1].copy(),
+        features,
+        DiscreteVariable("class", tuple(range(card[-1]))),
+        weight,
     )
 
 

@@ -97,7 +97,11 @@ def test_weights_are_checked_and_zero_removes_the_row():
     data = DiscreteDataset.from_frame(frame, "class", sample_weight=[1, 2, 0, 0.5])
     assert data.features[0].states == ("x", "y")
     assert data.sample_weight.tolist() == [1, 2, 0.5]
-    for bad, text in (([1, -1, 1, 1], "row 1 has"), ([1, np.nan, 1, 1], "row 1 has"), ([1, 1], "one number for each of the 4")):
+    for bad, text in (
+        ([1, -1, 1, 1], "row 1 has"),
+        ([1, np.nan, 1, 1], "row 1 has"),
+        ([1, 1], "one number for each of the 4"),
+    ):
         with pytest.raises(InputError, match=text):
             DiscreteDataset.from_frame(frame, "class", sample_weight=bad)
 
@@ -109,7 +113,11 @@ def test_weights_are_checked_and_zero_removes_the_row():
         (pd.DataFrame([["x", "y", 0]], columns=["a", "a", "class"]), "class", r"repeated: \['a'\]"),
         (pd.DataFrame({"a": ["x", "y"], "class": ["n", None]}), "class", "missing in 1 of 2 rows"),
         (pd.DataFrame({"a": [], "class": []}), "class", "no rows"),
-        (pd.DataFrame({"a": [0.5, 1.25], "class": ["n", "p"]}), "class", "'a' is numeric with 2 distinct values; discretize"),
+        (
+            pd.DataFrame({"a": [0.5, 1.25], "class": ["n", "p"]}),
+            "class",
+            "'a' is numeric with 2 distinct values; discretize",
+        ),
         (pd.DataFrame({"a": [1.0, np.inf], "class": ["n", "p"]}), "class", "'a' holds an infinite value"),
         (pd.DataFrame({"a": [None, None], "class": ["n", "p"]}, dtype=object), "class", "'a' has no states"),
     ],
@@ -139,7 +147,7 @@ def test_numeric_columns_refuse_text_and_infinity():
     assert width.encode(["0.1", "0.9", None]).tolist() == [0, 1, -1]
     with pytest.raises(InputError, match="Column 'width' is numeric, but row 1 holds 'wide'"):
         width.encode(["0.1", "wide"])
-    with pytest.raises(InputError, match="Column 'width' holds .*inf"):
+    with pytest.raises(InputError, match=r"Column 'width' holds inf at position 1"):
         width.encode([0.1, np.inf])
 
 

@@ -27,13 +27,14 @@ def frame_of_kinds():
 def test_kinds_follow_the_published_rule():
     kinds = column_kinds(frame_of_kinds(), "class")
     assert kinds == {
-        "text": "categorical", "flag": "categorical", "few": "categorical", "many": "numeric", "real": "numeric", "gappy": "categorical",
+        "text": "categorical", "flag": "categorical", "few": "categorical", "many": "numeric",
+        "real": "numeric", "gappy": "categorical",
     }  # fmt: skip
     overridden = column_kinds(frame_of_kinds(), "class", {"few": "numeric", "many": "categorical"})
     assert (overridden["few"], overridden["many"]) == ("numeric", "categorical")
     with pytest.raises(InputError, match="unknown column 'zzz'"):
         column_kinds(frame_of_kinds(), "class", {"zzz": "numeric"})
-    with pytest.raises(InputError, match="must be \"categorical\" or \"numeric\", got 'ordinal'"):
+    with pytest.raises(InputError, match='must be "categorical" or "numeric", got \'ordinal\''):
         column_kinds(frame_of_kinds(), "class", {"few": "ordinal"})
 
 

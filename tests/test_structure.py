@@ -17,7 +17,9 @@ from mmbn_opt.structure import Structure, find_cycle
 @st.composite
 def digraphs(draw):
     n = draw(st.integers(1, 6))
-    return tuple(tuple(draw(st.sets(st.sampled_from([u for u in range(n) if u != v] or [0])))) if n > 1 else () for v in range(n))
+    return tuple(
+        tuple(draw(st.sets(st.sampled_from([u for u in range(n) if u != v] or [0])))) if n > 1 else () for v in range(n)
+    )
 
 
 @given(digraphs())

@@ -13,7 +13,10 @@ from mmbn_opt.trace import TraceRecorder
 values = st.one_of(st.none(), st.floats(-1e6, 1e6))
 
 
-@given(st.sampled_from(Sense), st.lists(st.tuples(values, values, st.sampled_from(["start", "bound", "incumbent", "progress"]))))
+@given(
+    st.sampled_from(Sense),
+    st.lists(st.tuples(values, values, st.sampled_from(["start", "bound", "incumbent", "progress"]))),
+)
 def test_traces_are_monotone(sense, reports):
     recorder = TraceRecorder(sense)
     for primal, dual, event in reports:

@@ -4,8 +4,8 @@
 
 * ``order-printed``: ``2 D (1 - a[i, j]) + o[j] - o[i] >= D / V`` for all ordered pairs of nodes, the class included,
   ``0 <= o <= D`` (Peharz & Pernkopf 2012, eq. 16; here D = V, the number of nodes).
-* ``order``: ``o[j] - o[i] >= 1 - V (1 - a[i, j])`` with ``0 <= o <= V - 1``, and ``a[i, j] + a[j, i] <= 1``. Where every non-empty
-  parent set of a feature holds the class, cycles through the class are cut off by one row a feature
+* ``order``: ``o[j] - o[i] >= 1 - V (1 - a[i, j])`` with ``0 <= o <= V - 1``, and ``a[i, j] + a[j, i] <= 1``. Where
+  every non-empty parent set of a feature holds the class, cycles through the class are cut off by one row a feature
   (``sum of class columns with parent j <= column of j's empty set``), and only features carry an order.
 * ``cluster``: for every set of two or more nodes, at least one of them chooses a parent set outside of it
   (Jaakkola et al. 2010; eq. 7); all sets are listed, so the number of nodes is limited.
@@ -19,9 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mmbn_opt.candidates import CandidateParents
-from mmbn_opt.exceptions import InputError, SizeLimitError
-from mmbn_opt.structure import Structure
+from ..candidates import CandidateParents
+from ..exceptions import InputError, SizeLimitError
+from ..structure import Structure
 
 __all__ = ["MAX_CLUSTER_NODES", "Acyclicity", "AcyclicityRows", "acyclicity_rows", "count_acyclicity", "order_values"]
 
@@ -130,7 +130,9 @@ def acyclicity_rows(candidates: CandidateParents, form: str) -> AcyclicityRows:
                 _order_row(rows, candidates, columns_with, ordered, i, j, big=float(len(ordered)), step=1.0)
                 if i < j and len(columns_with[j, i]):
                     rows.add([(columns_with[i, j], 1.0), (columns_with[j, i], 1.0)], -np.inf, 1.0)
-    return AcyclicityRows(rows.matrix(candidates.n_columns + len(ordered)), *_sides(rows), ordered, float(max(len(ordered) - 1, 0)))
+    return AcyclicityRows(
+        rows.matrix(candidates.n_columns + len(ordered)), *_sides(rows), ordered, float(max(len(ordered) - 1, 0))
+    )
 
 
 def _sides(rows: _RowList) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -139,7 +141,9 @@ def _sides(rows: _RowList) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def _columns_with_parent(candidates: CandidateParents) -> dict[tuple[int, int], NDArray[np.intp]]:
     """Columns of node j whose set holds i, for every ordered pair (i, j)."""
-    found: dict[tuple[int, int], list[int]] = {(i, j): [] for i in range(candidates.n_nodes) for j in range(candidates.n_nodes)}
+    found: dict[tuple[int, int], list[int]] = {
+        (i, j): [] for i in range(candidates.n_nodes) for j in range(candidates.n_nodes)
+    }
     for column, (node, parents) in enumerate(candidates.columns):
         for p in parents:
             found[p, node].append(column)
@@ -163,7 +167,9 @@ def _order_row(
     rows.add([(columns_with[i, j], -big), (order_j, 1.0), (order_i, -1.0)], step - big, np.inf)
 
 
-def _class_rows(rows: _RowList, candidates: CandidateParents, columns_with: dict[tuple[int, int], NDArray[np.intp]]) -> None:
+def _class_rows(
+    rows: _RowList, candidates: CandidateParents, columns_with: dict[tuple[int, int], NDArray[np.intp]]
+) -> None:
     """A parent of the class has no parents itself: all its other sets hold the class."""
     c = candidates.class_index
     for j in range(c):
@@ -177,7 +183,8 @@ def _class_rows(rows: _RowList, candidates: CandidateParents, columns_with: dict
 def _cluster_rows(rows: _RowList, candidates: CandidateParents, nodes: list[int]) -> None:
     if len(nodes) > MAX_CLUSTER_NODES:
         raise SizeLimitError(
-            f'acyclicity="cluster" lists all 2^{len(nodes)} sets of {len(nodes)} nodes; the limit is {MAX_CLUSTER_NODES} nodes. '
+            f'acyclicity="cluster" lists all 2^{len(nodes)} sets of {len(nodes)} nodes; '
+            f"the limit is {MAX_CLUSTER_NODES} nodes. "
             'Use acyclicity="order".'
         )
     members = np.zeros((candidates.n_columns, candidates.n_nodes), dtype=bool)

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt.program import Program, ProgramKind, ProgramSize
-from mmbn_opt.result import Check
-from mmbn_opt.status import BoundKind, Sense
+from ..program import Program, ProgramKind, ProgramSize
+from ..result import Check
+from ..status import BoundKind, Sense
 
 __all__ = ["Formulation", "Start"]
 

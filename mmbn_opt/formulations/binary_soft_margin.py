@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.scores import binary_soft_margin
-
+from ..network import BayesianNetwork
+from ..scores import binary_soft_margin
 from .margin_program import MarginStructure
 
 __all__ = ["BinarySoftMarginStructure"]
@@ -22,7 +21,8 @@ class BinarySoftMarginStructure(MarginStructure):
     Program: `MixedIntegerProgram`. Bound: EXACT for this class of structures and smoothing.
     Source: Peharz & Pernkopf 2012, section 5, eq. 20-25.
 
-    Parameters are those of `SoftMarginStructure`. The network that comes back has the ordinary parameters, as in the paper.
+    Parameters are those of `SoftMarginStructure`. The network that comes back has the ordinary parameters,
+    as in the paper.
 
     Examples
     --------

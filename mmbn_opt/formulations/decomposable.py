@@ -9,13 +9,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt.candidates import CandidateParents
-from mmbn_opt.exceptions import InputError
-from mmbn_opt.heuristics.objectives import LinearLoss
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.scores import DecomposableScore, family_score, structure_score
-from mmbn_opt.structure import Structure
-
+from ..candidates import CandidateParents
+from ..exceptions import InputError
+from ..heuristics.objectives import LinearLoss
+from ..network import BayesianNetwork
+from ..scores import DecomposableScore, family_score, structure_score
+from ..structure import Structure
 from .structure_program import StructureFormulation
 
 __all__ = ["DecomposableStructure"]
@@ -79,12 +78,14 @@ class DecomposableStructure(StructureFormulation):
     @cached_property
     def _scored(self) -> tuple[CandidateParents, FloatArray]:
         """Candidates that no subset of theirs equals or beats, and their local scores."""
-        everything = StructureFormulation.candidates.func(self)
+        everything = self._all_candidates()
         kept: list[tuple[tuple[int, ...], ...]] = []
         scores: list[float] = []
         for node, options in enumerate(everything.sets):
             value = {s: family_score(self.merged, node, s, self.score, self.ess) for s in options}
-            useful = tuple(s for s in options if not any(value[t] >= value[s] for t in _proper_subsets(s) if t in value))
+            useful = tuple(
+                s for s in options if not any(value[t] >= value[s] for t in _proper_subsets(s) if t in value)
+            )
             kept.append(useful)
             scores.extend(value[s] for s in useful)
         return CandidateParents(tuple(kept)), np.array(scores)

@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mmbn_opt.exceptions import InputError, SizeLimitError
-from mmbn_opt.heuristics.objectives import MarginLoss
-from mmbn_opt.margins import MarginTables
-from mmbn_opt.scores import log_odds
-from mmbn_opt.smoothing import Laplace
-
+from ..exceptions import InputError, SizeLimitError
+from ..heuristics.objectives import MarginLoss
+from ..margins import MarginTables
+from ..scores import log_odds
+from ..smoothing import Laplace
+from .implicit import DEFAULT_GROUPS, MarginTerm
 from .structure_program import StructureFormulation
 
 __all__ = ["MarginStructure"]
@@ -45,8 +45,9 @@ class MarginStructure(StructureFormulation):
         entries = self.candidates.n_columns * self.merged.n_samples
         if entries > _MAX_INDEX_ENTRIES:
             raise SizeLimitError(
-                f"The margin tables of {self.candidates.n_columns:,} candidate parent sets and {self.merged.n_samples:,} samples "
-                f"would have {entries:,} entries; the limit is {_MAX_INDEX_ENTRIES:,}. Lower max_parents or drop features."
+                f"The margin tables of {self.candidates.n_columns:,} candidate parent sets and "
+                f"{self.merged.n_samples:,} samples would have {entries:,} entries; the limit is "
+                f"{_MAX_INDEX_ENTRIES:,}. Lower max_parents or drop features."
             )
         return MarginTables.build(self.merged, self.candidates, self.prior, binary=self._binary)
 
@@ -72,10 +73,15 @@ class MarginStructure(StructureFormulation):
         )
         per_sample = tables.n_rows // tables.n_samples
         sample = np.repeat(np.arange(tables.n_samples), per_sample)
-        taus = sp.csr_array((np.ones(tables.n_rows), (np.arange(tables.n_rows), sample)), shape=(tables.n_rows, tables.n_samples))
+        taus = sp.csr_array(
+            (np.ones(tables.n_rows), (np.arange(tables.n_rows), sample)), shape=(tables.n_rows, tables.n_samples)
+        )
         matrix = sp.csr_array(sp.hstack([coefficients, taus]))
         upper = np.full(tables.n_samples, self.gamma)
         return matrix, np.zeros(n_columns), -tables.weight, upper, 0.0
+
+    def _projected_score(self) -> tuple[FloatArray, MarginTerm, float]:
+        return np.zeros(self.candidates.n_columns), MarginTerm(self.tables, self.gamma, n_groups=DEFAULT_GROUPS), 0.0
 
     def _score_values(self, choice: NDArray[np.intp]) -> FloatArray:
         return np.minimum(self.tables.margins(choice), self.gamma)

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.scores import soft_margin
-
+from ..network import BayesianNetwork
+from ..scores import soft_margin
 from .margin_program import MarginStructure
 
 __all__ = ["SoftMarginStructure"]

@@ -24,7 +24,8 @@ def best_replacement(
 ) -> tuple[int, float]:
     """Column of `columns` that gives the least loss in place of `old_column`; (-1, cutoff) when none is below `cutoff`.
 
-    The loss is ``sum_m n_m (gamma - min(gamma, margin_m))``; a column is given up once its partial sum reaches the best.
+    The loss is ``sum_m n_m (gamma - min(gamma, margin_m))``; a column is given up once its partial sum reaches the
+    best.
     """
     n_classes = table.shape[1]
     best_column, best_loss = -1, cutoff
@@ -52,9 +53,7 @@ def best_replacement(
 
 
 @njit(cache=True, nogil=True)
-def sample_losses(
-    labels: IntArray, weight: FloatArray, gamma: float, binary: bool, scores: FloatArray
-) -> FloatArray:
+def sample_losses(labels: IntArray, weight: FloatArray, gamma: float, binary: bool, scores: FloatArray) -> FloatArray:
     """Loss ``n_m (gamma - min(gamma, margin_m))`` of every sample, shape (n_samples,)."""
     n_samples, n_classes = scores.shape
     losses = np.zeros(n_samples)

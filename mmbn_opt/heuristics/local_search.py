@@ -107,7 +107,8 @@ class LocalSearch:
         """Columns of `node` that keep the graph acyclic: no parent may descend from the node."""
         first, last = self.candidates.offsets[node], self.candidates.offsets[node + 1]
         blocked = (self._has_parent[first:last] & self._descendants(choice, node)).any(axis=1)
-        return np.flatnonzero(~blocked) + first
+        allowed: Choice = np.flatnonzero(~blocked) + first
+        return allowed
 
     def _descendants(self, choice: Choice, node: int) -> NDArray[np.bool_]:
         edges = self._has_parent[choice]  # edges[child, parent]

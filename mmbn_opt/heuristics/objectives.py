@@ -40,6 +40,7 @@ class MarginLoss:
         self.work = float(tables.n_columns) * tables.n_samples * (1 if tables.binary else tables.n_classes)
 
     def reset(self, choice: Choice) -> float:
+        """Sum the scores of a choice; its loss."""
         from mmbn_opt.heuristics._kernels import sample_losses
 
         tables = self._tables
@@ -52,16 +53,28 @@ class MarginLoss:
         return float(losses.sum())
 
     def replace(self, old_column: int, new_column: int) -> None:
+        """Exchange one column of the current choice."""
         tables = self._tables
         self._scores += tables.table[tables.index[new_column]]
         self._scores -= tables.table[tables.index[old_column]]
 
     def best_replacement(self, old_column: int, columns: Choice, cutoff: float) -> tuple[int, float]:
+        """Best column in place of `old_column`, or (-1, cutoff)."""
         from mmbn_opt.heuristics._kernels import best_replacement
 
         t = self._tables
         column, loss = best_replacement(
-            t.table, t.index, t.labels, t.weight, self._gamma, t.binary, self._scores, old_column, columns, self._order, cutoff
+            t.table,
+            t.index,
+            t.labels,
+            t.weight,
+            self._gamma,
+            t.binary,
+            self._scores,
+            old_column,
+            columns,
+            self._order,
+            cutoff,
         )
         return int(column), float(loss)
 
@@ -75,13 +88,16 @@ class LinearLoss:
         self.work = float(len(local_scores))
 
     def reset(self, choice: Choice) -> float:
+        """Make `choice` the current one; its loss."""
         self._loss = float(self._cost[choice].sum())
         return self._loss
 
     def replace(self, old_column: int, new_column: int) -> None:
+        """Exchange one column of the current choice."""
         self._loss += float(self._cost[new_column] - self._cost[old_column])
 
     def best_replacement(self, old_column: int, columns: Choice, cutoff: float) -> tuple[int, float]:
+        """Best column in place of `old_column`, or (-1, cutoff)."""
         if not len(columns):
             return -1, cutoff
         best = int(columns[np.argmin(self._cost[columns])])

@@ -1,0 +1,5 @@
+"""The command line ``mmbn-opt``."""
+
+from mmbn_opt.cli.app import main
+
+__all__ = ["main"]

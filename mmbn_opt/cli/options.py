@@ -1,0 +1,118 @@
+"""Options that several commands share, and what they make."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mmbn_opt.exceptions import InputError
+
+__all__ = [
+    "Acyclicity",
+    "Categorical",
+    "Data",
+    "Ess",
+    "Forbid",
+    "Gamma",
+    "MaxParents",
+    "Missing",
+    "NaValues",
+    "NoDiscretize",
+    "Numeric",
+    "ParentSets",
+    "Require",
+    "Score",
+    "Smoothing",
+    "Target",
+    "make_formulation",
+    "make_preparation",
+]
+
+Data = Annotated[Path, typer.Option("--data", help="CSV (.gz), Parquet or ARFF file.", show_default=False)]
+Target = Annotated[str, typer.Option("--target", help="Name of the class column.", show_default=False)]
+Score = Annotated[str, typer.Option("--score", help="sm, sbm, mdl, bic, bdeu or loglik.")]
+MaxParents = Annotated[int, typer.Option("--max-parents", help="Most parents of a node, the class counted.")]
+Gamma = Annotated[float, typer.Option("--p", help="Desired posterior of the true class against a rival, in (0.5, 1).")]
+Smoothing = Annotated[float, typer.Option("--smoothing", help="Pseudo-count of the parameters (1 is Laplace's).")]
+Ess = Annotated[float, typer.Option("--ess", help="Equivalent sample size of bdeu.")]
+Categorical = Annotated[str, typer.Option("--categorical", help="Columns to take as they are, separated by commas.")]
+Numeric = Annotated[str, typer.Option("--numeric", help="Columns to discretize by MDLP, separated by commas.")]
+Missing = Annotated[str, typer.Option("--missing", help="Missing cells: error, drop (their rows) or state.")]
+NaValues = Annotated[
+    str, typer.Option("--na", help="Cell texts that mean missing, separated by commas (an empty cell always does).")
+]
+NoDiscretize = Annotated[bool, typer.Option("--no-discretize", help="Refuse numeric columns instead of cutting them.")]
+Acyclicity = Annotated[str, typer.Option("--acyclicity", help="auto, order, order-printed or cluster.")]
+ParentSets = Annotated[
+    str, typer.Option("--parent-sets", help="For decomposable scores: all, or the papers' restricted ones (margin).")
+]
+Require = Annotated[
+    list[str] | None, typer.Option("--require", help='Edge "parent>child" that must be there; repeatable.')
+]
+Forbid = Annotated[
+    list[str] | None, typer.Option("--forbid", help='Edge "parent>child" that must not be there; repeatable.')
+]
+
+
+def make_preparation(
+    data: Path, target: str, categorical: str, numeric: str, missing: str, na: str, no_discretize: bool
+) -> Any:
+    """Read and prepare a table."""
+    from mmbn_opt.preparation import Kind, prepare
+    from mmbn_opt.readers import read_table
+
+    if missing not in ("error", "drop", "state"):
+        raise InputError(f"--missing must be error, drop or state, got {missing!r}.")
+    kinds: dict[str, Kind] = dict.fromkeys(_names(categorical), "categorical")
+    for name in _names(numeric):
+        if name in kinds:
+            raise InputError(f"Column {name!r} is named by both --categorical and --numeric.")
+        kinds[name] = "numeric"
+    frame = read_table(data, na_values=("", *_names(na)))
+    return prepare(frame, target, kinds=kinds, missing=missing, discretize=not no_discretize)  # type: ignore[arg-type]
+
+
+def make_formulation(
+    dataset: Any,
+    *,
+    score: str,
+    max_parents: int,
+    p: float,
+    smoothing: float,
+    ess: float,
+    acyclicity: str,
+    parent_sets: str,
+    require: list[str] | None,
+    forbid: list[str] | None,
+) -> Any:
+    """Formulation of the ``structure`` and ``export`` commands."""
+    from mmbn_opt.formulations import BinarySoftMarginStructure, DecomposableStructure, SoftMarginStructure
+    from mmbn_opt.scores import log_odds
+
+    shared: dict[str, Any] = {
+        "max_parents": max_parents,
+        "smoothing": smoothing,
+        "acyclicity": acyclicity,
+        "required_edges": _edges("--require", require),
+        "forbidden_edges": _edges("--forbid", forbid),
+    }
+    if score in ("sm", "sbm"):
+        make = SoftMarginStructure if score == "sm" else BinarySoftMarginStructure
+        return make(dataset, gamma=log_odds(p), **shared)
+    if score in ("mdl", "bic", "bdeu", "loglik"):
+        return DecomposableStructure(dataset, score=score, ess=ess, parent_sets=parent_sets, **shared)  # type: ignore[arg-type]
+    raise InputError(f"--score must be sm, sbm, mdl, bic, bdeu or loglik, got {score!r}.")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _edges(option: str, texts: list[str] | None) -> tuple[tuple[str, str], ...]:
+    edges = []
+    for text in texts or ():
+        parent, arrow, child = text.partition(">")
+        if not (parent.strip() and arrow and child.strip()):
+            raise InputError(f'{option} needs "parent>child", got {text!r}.')
+        edges.append((parent.strip(), child.strip()))
+    return tuple(edges)

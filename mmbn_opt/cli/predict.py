@@ -1,0 +1,48 @@
+"""``mmbn-opt predict``: classes and probabilities of new rows."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mmbn_opt.exceptions import InputError
+
+__all__ = ["predict"]
+
+
+def predict(
+    model: Annotated[
+        Path, typer.Option("--model", help="Folder that structure wrote, or its model.json.", show_default=False)
+    ],
+    data: Annotated[
+        Path, typer.Option("--data", help="Rows to classify: CSV (.gz), Parquet or ARFF.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option("--out", help="CSV file for the predictions.", show_default=False)],
+    na: Annotated[str, typer.Option("--na", help="Cell texts that mean missing, separated by commas.")] = "NA,NaN,?",
+    unseen: Annotated[str, typer.Option("--unseen", help="Labels never seen in training: error or missing.")] = "error",
+) -> None:
+    """Classify rows; where the file has the class column too, say how many were right."""
+    import numpy as np
+    import pandas as pd
+
+    from mmbn_opt.interop.atomic import write_text_atomic
+    from mmbn_opt.network import BayesianNetwork
+    from mmbn_opt.readers import read_table
+
+    if unseen not in ("error", "missing"):
+        raise InputError(f"--unseen must be error or missing, got {unseen!r}.")
+    network = BayesianNetwork.load(model / "model.json" if model.is_dir() else model)
+    frame = read_table(data, na_values=("", *(text.strip() for text in na.split(",") if text.strip())))
+    probabilities = network.predict_proba(frame, unseen=unseen)  # type: ignore[arg-type]
+    codes = np.argmax(probabilities, axis=1)
+    table = pd.DataFrame({network.target.name: network.classes[codes]})
+    for k, label in enumerate(network.target.states):
+        table[f"P({network.target.name}={label})"] = probabilities[:, k]
+    write_text_atomic(out, table.to_csv(index=False))
+    typer.echo(f"{len(table)} rows classified: {out}")
+    if network.target.name in frame.columns and len(frame):
+        truth = network.target.encode(frame[network.target.name], unseen="missing")
+        known = truth >= 0
+        if known.any():
+            right = int((truth[known] == codes[known]).sum())
+            typer.echo(f"accuracy: {right / known.sum():.4f} ({right} of {int(known.sum())} labelled rows)")

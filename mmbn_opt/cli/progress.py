@@ -1,0 +1,68 @@
+"""Progress on stderr: a live line on a terminal, plain lines otherwise."""
+
+import sys
+from types import TracebackType
+from typing import Any
+
+import typer
+
+from mmbn_opt.trace import TraceRecord
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """Shows incumbent, bound and gap while a run goes on; use as a context manager and pass as callback."""
+
+    def __init__(self, time_limit: float | None) -> None:
+        self._time_limit = time_limit
+        self._live: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> "Progress":
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import Progress as Bar
+
+            self._live = Bar(
+                SpinnerColumn(), TimeElapsedColumn(), BarColumn(bar_width=20), TextColumn("{task.description}"),
+                console=Console(stderr=True), transient=False,
+            )  # fmt: skip
+            self._live.start()
+            self._task = self._live.add_task("looking for a first structure", total=1.0)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def __call__(self, record: TraceRecord) -> None:
+        """Show one record."""
+        gap = _gap(record)
+        line = (
+            f"incumbent {_number(record.primal_bound)}  bound {_number(record.dual_bound)}  "
+            f"gap {'-' if gap is None else format(gap, '.3%')}"
+        )
+        if self._live is not None:
+            self._live.update(
+                self._task,
+                description=f"{line}  ({record.source})",
+                completed=0.0 if gap is None else 1.0 - min(1.0, gap),
+            )
+        else:
+            nodes = "" if record.nodes is None else f"  nodes {record.nodes:,}"
+            typer.echo(f"{record.time_sec:9.2f} s  {line}{nodes}  {record.event} by {record.source}", err=True)
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4f}"
+
+
+def _gap(record: TraceRecord) -> float | None:
+    if record.primal_bound is None or record.dual_bound is None:
+        return None
+    scale = max(abs(record.primal_bound), abs(record.dual_bound))
+    return abs(record.dual_bound - record.primal_bound) / scale if scale else 0.0

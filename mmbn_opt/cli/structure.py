@@ -1,0 +1,107 @@
+"""``mmbn-opt structure``: the best structure for a score, with its proof."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mmbn_opt.cli import options as opt
+from mmbn_opt.exceptions import InputError
+
+__all__ = ["exit_status", "say_result", "structure", "write_outputs"]
+
+
+def structure(
+    data: opt.Data,
+    target: opt.Target,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the results.", show_default=False)],
+    score: opt.Score = "sm",
+    max_parents: opt.MaxParents = 2,
+    p: opt.Gamma = 0.9,
+    solver: Annotated[str, typer.Option("--solver", help="Solver name, or auto; see mmbn-opt solvers.")] = "auto",
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", help="Seconds; without it the run goes to proof.")
+    ] = None,
+    rel_gap: Annotated[
+        float, typer.Option("--rel-gap", help="Stop at this proved relative gap; 0 asks for a proof.")
+    ] = 0.0,
+    threads: Annotated[int, typer.Option("--threads", help="Threads of the solver.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
+    smoothing: opt.Smoothing = 1.0,
+    ess: opt.Ess = 1.0,
+    categorical: opt.Categorical = "",
+    numeric: opt.Numeric = "",
+    missing: opt.Missing = "error",
+    na: opt.NaValues = "NA,NaN,?",
+    no_discretize: opt.NoDiscretize = False,
+    acyclicity: opt.Acyclicity = "auto",
+    parent_sets: opt.ParentSets = "all",
+    require: opt.Require = None,
+    forbid: opt.Forbid = None,
+) -> None:
+    """Find the structure with the best score and say how good it is."""
+    from mmbn_opt.dispatch import solve
+    from mmbn_opt.interop.atomic import ensure_directory
+
+    ensure_directory(out)
+    preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize)
+    for line in preparation.describe():
+        typer.echo(line, err=True)
+    formulation = opt.make_formulation(
+        preparation.data, score=score, max_parents=max_parents, p=p, smoothing=smoothing, ess=ess,
+        acyclicity=acyclicity, parent_sets=parent_sets, require=require, forbid=forbid,
+    )  # fmt: skip
+    from mmbn_opt.cli.progress import Progress
+
+    with Progress(time_limit) as progress:
+        result = solve(
+            formulation, solver, time_limit=time_limit, rel_gap=rel_gap, threads=threads, seed=seed, callback=progress
+        )
+    command = "mmbn-opt " + shlex.join(sys.argv[1:])
+    write_outputs(result, out, title=f"{formulation.title} of {data.name}", command=command)
+    say_result(result)
+    typer.echo(f"report: {out / 'report.html'}")
+    raise typer.Exit(exit_status(result))
+
+
+def write_outputs(
+    result: Any, out: Path, *, title: str, command: str, comparison: list[dict[str, Any]] | None = None
+) -> None:
+    """Write all files of a result."""
+    from mmbn_opt.display.report import render_report
+    from mmbn_opt.interop.result_files import write_result_files
+
+    report = render_report(result, comparison=comparison, title=title, command=command)
+    write_result_files(result, out, report_html=report)
+
+
+def say_result(result: Any) -> None:
+    """The answer on stdout."""
+    bounds = result.bounds
+    typer.echo(f"status: {result.termination_status} - {result.termination_status.sentence}")
+    typer.echo(f"objective: {bounds.primal_bound:.6f}  bound: {bounds.dual_bound:.6f}  gap: {bounds.gap_rel:.4%}")
+    typer.echo(f"solver: {result.solver_name} {result.solver_version}  seconds: {result.seconds.total:.2f}")
+    typer.echo("network:")
+    width = max(len(name) for name in result.model.parents)
+    for name, parents in result.model.parents.items():
+        typer.echo(f"  {name:<{width}} <- {', '.join(parents) or '(no parents)'}")
+    typer.echo("certificate:")
+    for check in result.certificate.checks:
+        typer.echo(f"  {check}")
+
+
+def exit_status(result: Any) -> int:
+    """0 for an answer, 1 for a failed solver or certificate, 130 after an interruption."""
+    from mmbn_opt.status import TerminationStatus
+
+    if result.termination_status is TerminationStatus.INTERRUPTED:
+        return 130
+    failed = result.termination_status in (
+        TerminationStatus.SOLVER_ERROR, TerminationStatus.NUMERICAL_ERROR,
+        TerminationStatus.INFEASIBLE, TerminationStatus.UNBOUNDED,
+    )  # fmt: skip
+    if result.model is None:
+        raise InputError(result.termination_status.sentence)
+    return 1 if failed or not result.certificate.ok else 0

@@ -1,0 +1,129 @@
+"""TAN is the best tree by enumeration; local search never gets worse and keeps the compiled and plain sums equal."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import dataset_of, tiny_problems
+
+import mmbn_opt as mm
+from mmbn_opt.heuristics._kernels import best_replacement, sample_losses
+from mmbn_opt.heuristics.local_search import LocalSearch
+from mmbn_opt.heuristics.objectives import MarginLoss
+from mmbn_opt.heuristics.trees import conditional_mutual_information
+
+
+def test_conditional_mutual_information_by_the_definition():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, (40, 3)).tolist()
+    data = dataset_of(rows, [2, 2, 2])
+    counts = reference.counts(rows, [1.0] * 40, [0, 1, 2])
+    expected = 0.0
+    for (a, b, c), n in counts.items():
+        n_c = sum(v for k, v in counts.items() if k[2] == c)
+        n_ac = sum(v for k, v in counts.items() if (k[0], k[2]) == (a, c))
+        n_bc = sum(v for k, v in counts.items() if (k[1], k[2]) == (b, c))
+        expected += n / 40 * math.log(n * n_c / (n_ac * n_bc))
+    assert conditional_mutual_information(data)[0, 1] == pytest.approx(expected, abs=1e-12)
+
+
+@settings(max_examples=30)
+@given(tiny_problems(max_features=3, max_rows=12))
+def test_tan_has_the_largest_likelihood_of_all_trees(problem):
+    """Friedman et al. 1997: the tree of largest conditional mutual information maximises the likelihood."""
+    rows, card = problem
+    data = dataset_of(rows, card)
+    n = data.n_features
+    value = mm.BayesianNetwork.fit(mm.tan_cmi(data), data, 0.0)
+    from mmbn_opt.scores import structure_score
+
+    best = -math.inf
+    for choice in itertools.product(range(n), repeat=n):  # choice[i] is the feature parent of i, itself for a root
+        if sum(choice[i] == i for i in range(n)) != 1:
+            continue
+        parents = (*((n,) if choice[i] == i else (choice[i], n) for i in range(n)), ())
+        if reference.is_acyclic(parents):
+            best = max(best, structure_score(mm.Structure(data.feature_names, "class", parents), data, "loglik"))
+    assert structure_score(value.structure, data, "loglik") == pytest.approx(best, abs=1e-9)
+
+
+def test_tan_is_deterministic_under_row_order_and_ties():
+    rows = [[0, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 1], [1, 1, 1, 0]] * 3
+    data = dataset_of(rows, [2, 2, 2, 2])
+    assert mm.tan_cmi(data) == mm.tan_cmi(dataset_of(rows[::-1], [2, 2, 2, 2]))
+    assert mm.tan_cmi(data).parent_names["x1"] == ["x0", "class"]
+    assert mm.tan_cmi(data).parent_names["x2"] == ["x0", "class"]
+
+
+def plain_best_replacement(tables, gamma, scores, old, columns, cutoff):
+    best, best_loss = -1, cutoff
+    for column in columns:
+        trial = scores + tables.table[tables.index[column]] - tables.table[tables.index[old]]
+        own = trial[np.arange(len(trial)), tables.labels]
+        if tables.binary:
+            margins = own
+        else:
+            rivals = trial.copy()
+            rivals[np.arange(len(trial)), tables.labels] = -np.inf
+            margins = own - rivals.max(axis=1)
+        loss = float(tables.weight @ (gamma - np.minimum(gamma, margins)))
+        if loss < best_loss:
+            best, best_loss = int(column), loss
+    return best, best_loss
+
+
+@given(tiny_problems(), st.booleans(), st.sampled_from([0.3, 2.0]), st.data())
+def test_compiled_replacement_equals_its_plain_twin(problem, binary, gamma, draw):
+    rows, card = problem
+    make = mm.BinarySoftMarginStructure if binary else mm.SoftMarginStructure
+    form = make(dataset_of(rows, card), gamma=gamma)
+    tables, offsets = form.tables, form.candidates.offsets
+    choice = np.array([draw.draw(st.integers(int(a), int(b) - 1)) for a, b in itertools.pairwise(offsets)])
+    node = draw.draw(st.integers(0, len(choice) - 1))
+    scores = sum(tables.table[tables.index[k]] for k in choice)
+    columns = np.arange(offsets[node], offsets[node + 1])
+    order = np.arange(tables.n_samples)
+    compiled = best_replacement(
+        tables.table,
+        tables.index,
+        tables.labels,
+        tables.weight,
+        gamma,
+        binary,
+        scores,
+        choice[node],
+        columns,
+        order,
+        np.inf,
+    )
+    plain = plain_best_replacement(tables, gamma, scores, choice[node], columns, np.inf)
+    assert compiled[1] == pytest.approx(plain[1], abs=1e-9)
+    losses = sample_losses(tables.labels, tables.weight, gamma, binary, scores)
+    assert losses.sum() == pytest.approx(gamma * tables.weight.sum() - tables.soft_margin(choice, gamma), abs=1e-9)
+
+
+@settings(max_examples=30)
+@given(tiny_problems(), st.integers(1, 3), st.booleans())
+def test_local_search_improves_and_stays_acyclic(problem, max_parents, binary):
+    rows, card = problem
+    make = mm.BinarySoftMarginStructure if binary else mm.SoftMarginStructure
+    form = make(dataset_of(rows, card), max_parents=max_parents)
+    start = form.choice_of(form.trivial_start().model.structure)
+    total = form.gamma * form.merged.total_weight
+    last = math.inf
+    for choice, loss in LocalSearch(form.candidates, MarginLoss(form.tables, form.gamma), max_kicks=10).run(start):
+        assert reference.is_acyclic(form.candidates.parents_of_choice(choice))
+        assert total - loss == pytest.approx(form.evaluate(form.model_of(form.structure_of(choice))), abs=1e-8)
+        assert loss < last
+        last = loss
+
+
+def test_local_search_repeats_itself_with_the_same_seed():
+    rng = np.random.default_rng(4)
+    form = mm.SoftMarginStructure(dataset_of(rng.integers(0, 2, (60, 6)).tolist(), [2] * 6))
+    runs = [[(s.source, s.model.structure) for s in form.starts(seed=7)] for _ in range(2)]
+    assert runs[0] == runs[1]

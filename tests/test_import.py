@@ -1,0 +1,44 @@
+"""Importing the package is cheap and loads no solver."""
+
+import json
+import subprocess
+import sys
+
+import mmbn_opt as mm
+
+SOLVERS = ("highspy", "pyscipopt", "cvxpy", "ecos", "clarabel", "scs", "pyomo", "casadi", "pulp", "numba")
+
+
+def test_import_loads_no_solver():
+    code = f"import sys, json, mmbn_opt; print(json.dumps([m for m in {SOLVERS!r} if m in sys.modules]))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(found.stdout) == []
+
+
+def test_formulations_load_no_solver_before_solve():
+    code = (
+        "import sys, json, mmbn_opt as mm\n"
+        "data = mm.DiscreteDataset.from_arrays([['a'], ['b']], [0, 1])\n"
+        "mm.SoftMarginStructure(data).build(next(iter(mm.SoftMarginStructure.emits)))\n"
+        f"print(json.dumps([m for m in {SOLVERS[:-1]!r} if m in sys.modules]))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(found.stdout) == []
+
+
+def test_every_public_name_is_there():
+    for name in mm.__all__:
+        assert getattr(mm, name) is not None
+    assert set(mm.__all__) <= set(dir(mm))
+
+
+def test_the_solver_table_can_be_called_before_and_after_the_room_is_imported():
+    code = (
+        "import mmbn_opt as mm\n"
+        "first = list(mm.solvers()['name'])\n"
+        "import mmbn_opt.solvers\n"
+        "assert list(mm.solvers()['name']) == first\n"
+        "from mmbn_opt.solvers import HighsSolver\n"
+        "assert list(mm.solvers()['name']) == first and 'highs' in first\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
