@@ -9,10 +9,14 @@ from mmbn_opt.result import Certificate, Check, Result
 from mmbn_opt.status import TerminationStatus
 from mmbn_opt.trace import BoundTrace
 
-__all__ = ["OBJECTIVE_TOLERANCE", "certify", "certify_run"]
+__all__ = ["OBJECTIVE_TOLERANCE", "PROOF_TOLERANCE", "certify", "certify_run"]
 
 OBJECTIVE_TOLERANCE = 1e-8
 """Relative difference that two ways of summing the same objective may have."""
+
+PROOF_TOLERANCE = 1e-6
+"""Relative gap at which OPTIMAL may stand for ``rel_gap=0``: the feasibility tolerance of floating-point solvers, which
+is as exact as their proofs are. The gap itself is always reported as it is."""
 
 
 def certify(model: Any, formulation: Formulation, result: Result | None = None) -> Certificate:
@@ -108,7 +112,7 @@ def _check_bound_source(bounds: ObjectiveBounds, formulation: Formulation, sourc
 def _check_status(bounds: ObjectiveBounds, status: TerminationStatus, rel_gap: float, abs_gap: float) -> Check:
     if status is not TerminationStatus.OPTIMAL:
         return Check("status", True, f"{status}: {status.sentence}")
-    closed = bounds.is_closed(max(rel_gap, OBJECTIVE_TOLERANCE), abs_gap)
+    closed = bounds.is_closed(max(rel_gap, PROOF_TOLERANCE), abs_gap)
     return Check("status", closed, f"OPTIMAL claimed at a gap of {bounds.gap_rel:.2e} (asked: {rel_gap:g})")
 
 

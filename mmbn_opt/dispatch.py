@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt.bounds import ObjectiveBounds
-from mmbn_opt.certificate import OBJECTIVE_TOLERANCE, certify_run
+from mmbn_opt.certificate import OBJECTIVE_TOLERANCE, PROOF_TOLERANCE, certify_run
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.program import Program, ProgramKind
@@ -303,8 +303,9 @@ def _call_solver(run: _Run, engine: Solver, program: Program) -> SolverResult:
 
 
 def _termination(run: _Run, answer: SolverResult | None) -> TerminationStatus:
-    tolerance = max(run.rel_gap, OBJECTIVE_TOLERANCE)
-    proved = run.bounds.is_closed(tolerance, run.abs_gap)
+    claimed = answer is not None and answer.termination_status is TerminationStatus.OPTIMAL
+    tolerance = PROOF_TOLERANCE if claimed else OBJECTIVE_TOLERANCE
+    proved = run.bounds.is_closed(max(run.rel_gap, tolerance), run.abs_gap)
     if answer is not None and answer.termination_status in (TerminationStatus.INFEASIBLE, TerminationStatus.UNBOUNDED):
         return answer.termination_status if run.best is None else TerminationStatus.NUMERICAL_ERROR
     if proved:
@@ -313,8 +314,8 @@ def _termination(run: _Run, answer: SolverResult | None) -> TerminationStatus:
         return TerminationStatus.INTERRUPTED
     if answer is None:
         return TerminationStatus.TIME_LIMIT
-    if answer.termination_status is TerminationStatus.OPTIMAL:
-        logger.warning("%s claims OPTIMAL, but the recomputed gap is %.3g", "the solver", run.bounds.gap_rel)
+    if claimed:
+        logger.warning("the solver claims OPTIMAL, but the recomputed gap is %.3g", run.bounds.gap_rel)
         return TerminationStatus.NUMERICAL_ERROR
     return answer.termination_status
 

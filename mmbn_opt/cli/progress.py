@@ -10,6 +10,9 @@ from mmbn_opt.trace import TraceRecord
 
 __all__ = ["Progress"]
 
+_SECONDS_BETWEEN_LINES = 1.0
+"""A log is for reading: bounds that follow one another faster than this are left out of it."""
+
 
 class Progress:
     """Shows incumbent, bound and gap while a run goes on; use as a context manager and pass as callback."""
@@ -18,6 +21,7 @@ class Progress:
         self._time_limit = time_limit
         self._live: Any = None
         self._task: Any = None
+        self._next_line = 0.0
 
     def __enter__(self) -> "Progress":
         if sys.stderr.isatty():
@@ -52,7 +56,8 @@ class Progress:
                 description=f"{line}  ({record.source})",
                 completed=0.0 if gap is None else 1.0 - min(1.0, gap),
             )
-        else:
+        elif record.event != "bound" or record.time_sec >= self._next_line:
+            self._next_line = record.time_sec + _SECONDS_BETWEEN_LINES
             nodes = "" if record.nodes is None else f"  nodes {record.nodes:,}"
             typer.echo(f"{record.time_sec:9.2f} s  {line}{nodes}  {record.event} by {record.source}", err=True)
 

@@ -1,0 +1,194 @@
+"""What reports and notebooks tell about a result, as plain rows of text."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.display._text import number, percent, shorten
+from mmbn_opt.exceptions import MmbnError
+from mmbn_opt.network import BayesianNetwork
+from mmbn_opt.result import Certificate, Check, Result
+from mmbn_opt.status import Sense, TerminationStatus
+from mmbn_opt.variable import DiscreteVariable
+
+__all__ = [
+    "CheckRow",
+    "Headline",
+    "certificate_sentence",
+    "check_rows",
+    "headline",
+    "parent_rows",
+    "problem_rows",
+    "run_rows",
+    "solver_licence",
+    "variable_rows",
+]
+
+Rows = list[tuple[str, str]]
+
+_MAX_STATES_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """A check of the certificate; `kind` is "ok", "claimed" or "failed"."""
+
+    kind: str
+    mark: str
+    name: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The answer in one line and five figures; `kind` is "good", "open" or "bad"."""
+
+    kind: str
+    status: str
+    sentence: str
+    figures: tuple[tuple[str, str], ...]
+
+
+def headline(result: Result) -> Headline:
+    """Status, objective, bound, gap and time."""
+    status = result.termination_status
+    failed = result.model is None or not result.certificate.ok
+    solved = status in (TerminationStatus.OPTIMAL, TerminationStatus.LOCALLY_OPTIMAL)
+    side = "Upper bound" if result.sense is Sense.MAXIMIZE else "Lower bound"
+    figures = (
+        ("Objective", number(result.bounds.primal_bound, 9)),
+        (side, number(result.bounds.dual_bound, 9)),
+        ("Gap", percent(result.bounds.gap_rel)),
+        ("Time", f"{number(result.seconds.total, 3)} s"),
+    )
+    kind = "bad" if failed else "good" if solved else "open" if status.is_limit else "bad"
+    return Headline(kind, status.label.replace("_", " ").lower(), status.sentence, figures)
+
+
+def check_rows(certificate: Certificate) -> list[CheckRow]:
+    """One row a check."""
+    return [_check_row(check) for check in certificate.checks]
+
+
+def _check_row(check: Check) -> CheckRow:
+    kind, mark = {True: ("ok", "✓"), None: ("claimed", "○"), False: ("failed", "✗")}[check.ok]
+    return CheckRow(kind, mark, check.name, check.detail)
+
+
+def certificate_sentence(certificate: Certificate) -> str:
+    """How the checks went, in one sentence."""
+    total, failed = len(certificate.checks), len(certificate.failures)
+    claimed = sum(check.ok is None for check in certificate.checks)
+    if not total:
+        return "Nothing was checked."
+    if failed:
+        return f"{failed} of {total} checks failed."
+    if claimed:
+        stands = "stands as the solver's own claim" if claimed == 1 else "stand as the solver's own claims"
+        return f"{total - claimed} of {total} checks passed, {claimed} {stands}."
+    return f"All {total} checks passed." if total > 1 else "The one check passed."
+
+
+def parent_rows(network: BayesianNetwork) -> list[tuple[str, int, str]]:
+    """Name, number of states and parents of each node, the class first."""
+    states = {v.name: v.cardinality for v in network.variables}
+    return [(name, states[name], ", ".join(parents)) for name, parents in network.parents.items()]
+
+
+def variable_rows(variables: Sequence[DiscreteVariable]) -> list[tuple[str, str, str]]:
+    """Name, kind, and states or cut points of each variable."""
+    return [(v.name, _kind(v), _states(v)) for v in variables]
+
+
+def _kind(variable: DiscreteVariable) -> str:
+    kind = "categorical" if variable.cuts is None else "numeric, cut"
+    if variable.has_missing_state:
+        kind += ", missing is a state"
+    return kind + (" (constant)" if variable.cardinality == 1 else "")
+
+
+def _states(variable: DiscreteVariable) -> str:
+    if variable.cuts is not None:
+        cuts = ", ".join(number(c) for c in variable.cuts)
+        return f"cut at {cuts}" if cuts else "no cut point: one interval"
+    labels = [shorten(str(s), 30) for s in variable.states[:_MAX_STATES_SHOWN]]
+    more = variable.cardinality - len(labels)
+    return ", ".join(labels) + (f" and {more} more" if more > 0 else "")
+
+
+def problem_rows(formulation: Any) -> Rows:
+    """The formulation, its data and its settings."""
+    rows: Rows = [("Formulation", type(formulation).__name__)]
+    data, merged = getattr(formulation, "data", None), getattr(formulation, "merged", None)
+    if isinstance(data, DiscreteDataset):
+        distinct = f", {merged.n_samples:,} distinct" if isinstance(merged, DiscreteDataset) else ""
+        rows.append(
+            ("Samples", f"{data.n_samples:,}{distinct}" + (f", {data.n_dropped:,} dropped" if data.n_dropped else ""))
+        )
+        rows.append(("Features", f"{data.n_features:,}"))
+        rows.append(("Class", f"{data.class_name}, {data.n_classes} states"))
+    if is_dataclass(formulation):
+        values = {f.name: getattr(formulation, f.name) for f in fields(formulation) if f.repr}
+        rows += [(name, _shown(value)) for name, value in values.items() if _is_setting(value)]
+    return rows
+
+
+def run_rows(result: Result) -> Rows:
+    """Solver, program, seconds and settings."""
+    licence = solver_licence(result.solver_name)
+    rows: Rows = [
+        (
+            "Solver",
+            " ".join(filter(None, (result.solver_name, result.solver_version))) + (f" ({licence})" if licence else ""),
+        ),
+        ("Why this solver", result.solver_rule),
+        ("Its own words", result.raw_status),
+    ]
+    if (size := result.program_size) is not None:
+        columns = f"{size.columns:,} columns ({size.integers:,} integer)"
+        rows.append(("Program", f"{columns}, {size.rows:,} rows, {size.nonzeros:,} non-zeros"))
+    seconds = result.seconds
+    parts = [
+        ("heuristics", seconds.heuristics),
+        ("build", seconds.build),
+        ("solve", seconds.solve),
+        ("total", seconds.total),
+    ]
+    rows.append(("Seconds", ", ".join(f"{name} {number(value, 3)}" for name, value in parts)))
+    rows += [(name, _shown(value)) for name, value in result.settings.items()]
+    rows += [(name.replace("_", " "), _shown(value)) for name, value in result.stats.items() if _is_setting(value)]
+    return [(name, value) for name, value in rows if value]
+
+
+def solver_licence(name: str) -> str:
+    """Licence of a registered solver, or an empty text."""
+    from mmbn_opt.solvers.registry import get_solver_class
+
+    try:
+        return get_solver_class(name).licence
+    except MmbnError:
+        return ""
+
+
+def _is_setting(value: Any) -> bool:
+    return not isinstance(value, DiscreteDataset) and not hasattr(value, "shape") and not callable(value)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return number(value) if math.isfinite(value) else str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, (Mapping, tuple, list)) and not value:
+        return "none"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k}={_shown(v)}" for k, v in value.items())
+    if isinstance(value, (tuple, list)):
+        return ", ".join(" → ".join(map(str, v)) if isinstance(v, tuple) else _shown(v) for v in value)
+    return str(value)

@@ -1,0 +1,103 @@
+"""Fragments of HTML that notebooks show for results, networks, structures, traces and certificates.
+
+No fragment has an id or a script, so any number of them can stand in one page.
+"""
+
+from typing import Any
+
+from markupsafe import Markup
+
+from mmbn_opt.display import _facts as facts
+from mmbn_opt.display._templates import fragment_style, render
+from mmbn_opt.display._text import number
+from mmbn_opt.display.curves import trace_svg
+from mmbn_opt.display.svg import drawable_part, network_svg
+from mmbn_opt.network import BayesianNetwork
+from mmbn_opt.result import Certificate, Result
+from mmbn_opt.structure import Structure
+from mmbn_opt.trace import BoundTrace
+
+__all__ = [
+    "certificate_html",
+    "network_caption",
+    "network_html",
+    "result_html",
+    "structure_html",
+    "trace_caption",
+    "trace_html",
+]
+
+
+def trace_html(trace: BoundTrace) -> str:
+    """Both curves of a trace, and when the first incumbent came."""
+    return _fragment(drawings=[trace_svg(trace, standalone=False)], caption=trace_caption(trace))
+
+
+def network_html(network: BayesianNetwork) -> str:
+    """The drawing of a network; pointing at a node shows its parents and its CPT."""
+    return _fragment(drawings=[network_svg(network, standalone=False)], caption=network_caption(network))
+
+
+def structure_html(structure: Structure) -> str:
+    """The drawing of a structure."""
+    return _fragment(drawings=[network_svg(structure, standalone=False)], caption=network_caption(structure))
+
+
+def certificate_html(certificate: Certificate) -> str:
+    """The checks, each marked ok, claimed or failed."""
+    return _fragment(checks=facts.check_rows(certificate), sentence=facts.certificate_sentence(certificate))
+
+
+def result_html(result: Result) -> str:
+    """Status, figures, network, curve and certificate of a result."""
+    drawings = [trace_svg(result.trace, standalone=False)]
+    if isinstance(result.model, BayesianNetwork):
+        drawings.insert(0, network_svg(result.model, standalone=False))
+    return _fragment(
+        headline=facts.headline(result),
+        drawings=drawings,
+        checks=facts.check_rows(result.certificate),
+        sentence=facts.certificate_sentence(result.certificate),
+    )
+
+
+def network_caption(network: BayesianNetwork | Structure) -> str:
+    """Size of the network, and what the lines mean."""
+    structure = network.structure if isinstance(network, BayesianNetwork) else network
+    drawn, _ = drawable_part(structure)
+    caption = f"{len(structure.names):,} nodes, {len(structure.edges):,} edges"
+    if isinstance(network, BayesianNetwork):
+        caption += f", {network.n_parameters:,} free parameters"
+    if len(drawn.names) < len(structure.names):
+        caption += f"; drawn are the class and {len(drawn.names) - 1:,} nodes of its Markov blanket"
+    if structure.children(structure.class_index):
+        caption += ". Thin lines lead from the class, dark ones from features"
+    return caption + ". Point at a node to see its parents."
+
+
+def trace_caption(trace: BoundTrace) -> str:
+    """First incumbent and primal integral."""
+    first = trace.first_incumbent_sec()
+    if first is None:
+        return f"{len(trace):,} records; no incumbent was found."
+    integral = f"{100 * trace.primal_integral():.2f} %"
+    return f"{len(trace):,} records; first incumbent after {number(first, 2)} s, primal integral {integral} of the run."
+
+
+def _fragment(
+    *,
+    drawings: list[str] | None = None,
+    caption: str = "",
+    headline: facts.Headline | None = None,
+    checks: list[facts.CheckRow] | None = None,
+    sentence: str = "",
+) -> str:
+    values: dict[str, Any] = {
+        "style": fragment_style(),
+        "drawings": [Markup(drawing) for drawing in drawings or ()],
+        "caption": caption,
+        "headline": headline,
+        "checks": checks,
+        "sentence": sentence,
+    }
+    return render("fragment.html.j2", **values)

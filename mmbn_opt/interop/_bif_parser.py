@@ -1,0 +1,258 @@
+"""From the text of a BIF file to its declarations and tables, with the sizes checked before anything is allocated."""
+
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt.exceptions import SizeLimitError
+from mmbn_opt.interop import _bif_tokens as tokens
+from mmbn_opt.interop._bif_scanner import Scanner
+
+__all__ = ["BifDeclaration", "BifDocument", "BifTable", "parse_bif"]
+
+_TOLERANCE = 1e-2
+_ROUNDING = 1e-9
+
+
+@dataclass
+class BifDeclaration:
+    """A ``variable`` block: the tokens of its states, and the labels that they stand for."""
+
+    name: str
+    tokens: list[str]
+    labels: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class BifTable:
+    """A ``probability`` block: parents as the file orders them, probabilities (configurations, states)."""
+
+    parents: list[str]
+    values: NDArray[np.float64]
+
+
+@dataclass
+class BifDocument:
+    """What a file says, under the names as written; `n_rescaled` counts rows whose rounded numbers did not sum to 1."""
+
+    variables: dict[str, BifDeclaration] = field(default_factory=dict)
+    tables: dict[str, BifTable] = field(default_factory=dict)
+    n_rescaled: int = 0
+
+
+def parse_bif(text: str, name: str, max_cells: int) -> BifDocument:
+    """Parse a whole file.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        The file's name, for messages.
+    max_cells : int
+        Limit on the cells of all tables together.
+    """
+    return _Parser(Scanner(text, name), max_cells).run()
+
+
+class _Parser:
+    def __init__(self, scanner: Scanner, max_cells: int) -> None:
+        self.scanner = scanner
+        self.document = BifDocument()
+        self.max_cells = max_cells
+        self.cells = 0
+
+    def run(self) -> BifDocument:
+        blocks = {"network": self.network, "variable": self.variable, "probability": self.probability}
+        while (token := self.scanner.next_or_none()) is not None:
+            if token not in blocks:
+                self.scanner.fail(f"expected network, variable or probability, found {str(token)!r}.")
+            blocks[token]()
+        return self.document
+
+    def network(self) -> None:
+        while not self.scanner.at("{"):
+            self.scanner.name()
+        self.scanner.expect("{")
+        self.properties()
+
+    def properties(self) -> dict[str, str]:
+        """Property lines up to the closing brace; those of the form ``key = value`` are returned."""
+        found = {}
+        while (token := self.scanner.next()) != "}":
+            if token != "property":
+                self.scanner.fail(f"expected property or '}}', found {str(token)!r}.")
+            key, equals, value = self.scanner.skip_property().partition("=")
+            if equals:
+                found[key.strip()] = value.strip()
+        return found
+
+    def variable(self) -> None:
+        scanner = self.scanner
+        words = []
+        while not scanner.at("{"):
+            words.append(scanner.name())
+        name = " ".join(words)
+        if not words or name in self.document.variables:
+            scanner.fail(f"variable {name!r} is declared twice." if words else "a variable has no name.")
+        scanner.expect("{")
+        states: list[str] | None = None
+        properties: dict[str, str] = {}
+        while not scanner.at("}"):
+            token = scanner.next()
+            if token == "type" and states is None:
+                states = self.states(name)
+            elif token == "property":
+                key, _, value = scanner.skip_property().partition("=")
+                properties[key.strip()] = value.strip()
+            else:
+                scanner.fail(f"expected type, property or '}}' in variable {name!r}, found {str(token)!r}.")
+        scanner.expect("}")
+        if states is None:
+            scanner.fail(f"variable {name!r} has no type line.")
+        self.document.variables[name] = self.declaration(name, states, properties)
+
+    def states(self, name: str) -> list[str]:
+        scanner = self.scanner
+        scanner.expect("discrete", word=True)
+        scanner.expect("[")
+        size = scanner.name()
+        scanner.expect("]")
+        scanner.expect("{")
+        count = int(size) if size.isascii() and size.isdigit() and len(size) < 10 else None
+        states = scanner.names("}", count)
+        if not scanner.at("}"):
+            scanner.expect(";")
+        if count != len(states) or not states:
+            scanner.fail(
+                f"variable {name!r} declares {size} states and lists {len(states)}; "
+                "labels with commas or brackets need quotes."
+            )
+        if again := tokens.repeated(states):
+            scanner.fail(f"variable {name!r} lists the states {again} twice.")
+        return states
+
+    def declaration(self, name: str, states: list[str], properties: dict[str, str]) -> BifDeclaration:
+        try:
+            label = tokens.decode(properties.get(tokens.NAME_PROPERTY, tokens.encode(name)))
+            labels = [tokens.decode(properties.get(tokens.LABEL_PROPERTY + s, tokens.encode(s))) for s in states]
+        except UnicodeDecodeError:
+            self.scanner.fail(f"a property of variable {name!r} holds bytes that are not UTF-8.")
+        if again := tokens.repeated(labels):
+            self.scanner.fail(f"two states of variable {name!r} stand for the same label: {again}.")
+        return BifDeclaration(label, states, labels)
+
+    def probability(self) -> None:
+        scanner, declared = self.scanner, self.document.variables
+        scanner.expect("(")
+        words = []
+        while scanner.peek().is_name:
+            words.append(scanner.name())
+        child, parents = " ".join(words), list[str]()
+        if scanner.at("|"):
+            scanner.next()
+            groups = scanner.groups(")")
+            words = [w for group in groups for w in group]
+            # Names may hold spaces, and lists may go without commas: what is declared decides.
+            parents = words if all(w in declared for w in words) else [" ".join(group) for group in groups]
+        elif scanner.at(","):
+            scanner.next()
+            parents = scanner.names(")", None)
+        else:
+            scanner.expect(")")
+            if child not in declared and words:
+                # The oldest dialect: the child first, then its parents, without a bar.
+                child, *parents = words
+        for name in (child, *parents):
+            if name not in declared:
+                scanner.fail(f"probability of {child!r} names the variable {name!r}, which is not declared above it.")
+        if child in self.document.tables:
+            scanner.fail(f"there are two probability blocks for {child!r}.")
+        if len({child, *parents}) != 1 + len(parents):
+            scanner.fail(f"probability of {child!r} names a variable twice.")
+        shape = self.checked_shape(child, parents)
+        self.document.tables[child] = BifTable(parents, self.table(child, parents, shape))
+
+    def checked_shape(self, child: str, parents: list[str]) -> tuple[int, int]:
+        declared = self.document.variables
+        shape = (prod(len(declared[p].tokens) for p in parents), len(declared[child].tokens))
+        self.cells += prod(shape)
+        if self.cells > self.max_cells:
+            sizes = " x ".join(str(len(declared[v].tokens)) for v in (*parents, child))
+            raise SizeLimitError(
+                f"The table of {child!r} has {sizes} = {prod(shape):,} cells, which brings the file to {self.cells:,}; "
+                f"the limit is max_cells={self.max_cells:,}. Nothing was allocated for it; raise max_cells to read it."
+            )
+        return shape
+
+    def table(self, child: str, parents: list[str], shape: tuple[int, int]) -> NDArray[np.float64]:
+        scanner = self.scanner
+        scanner.expect("{")
+        values = np.full(shape, np.nan)
+        default: list[float] | None = None
+        codes = [{token: k for k, token in enumerate(self.document.variables[p].tokens)} for p in parents]
+        filled = np.zeros(shape[0], dtype=bool)
+        while not scanner.at("}"):
+            token = scanner.next()
+            if token == "(" and not token.is_name:
+                row = self.row_number(child, codes)
+                if filled[row]:
+                    scanner.fail(f"the probability of {child!r} gives one row twice.")
+                values[row] = self.numbers(child, shape[1])
+                filled[row] = True
+            elif token == "table" and not filled.any():
+                values = self.whole_table(child, shape)
+                filled[:] = True
+            elif token == "default" and default is None:
+                default = self.numbers(child, shape[1])
+            elif token == "property":
+                scanner.skip_property()
+            else:
+                scanner.fail(f"expected a row, table, default, property or '}}' for {child!r}, found {str(token)!r}.")
+        scanner.expect("}")
+        if default is not None:
+            values[~filled] = default
+        elif not filled.all():
+            scanner.fail(
+                f"the probability of {child!r} lacks {int((~filled).sum())} of its {shape[0]} rows and has no default."
+            )
+        return self.normalised(child, values)
+
+    def row_number(self, child: str, codes: list[dict[str, int]]) -> int:
+        scanner = self.scanner
+        states = scanner.names(")", len(codes))
+        if len(states) != len(codes):
+            scanner.fail(f"a row of {child!r} names {len(states)} states for {len(codes)} parents.")
+        row = 0
+        for state, code in zip(states, codes, strict=True):
+            if state not in code:
+                scanner.fail(f"a row of {child!r} names the state {state!r}; known: {list(code)[:20]}.")
+            row = row * len(code) + code[state]
+        return row
+
+    def numbers(self, child: str, count: int) -> list[float]:
+        numbers = self.scanner.numbers()
+        if len(numbers) != count:
+            self.scanner.fail(f"the probability of {child!r} has {len(numbers)} numbers where {count} belong.")
+        return numbers
+
+    def whole_table(self, child: str, shape: tuple[int, int]) -> NDArray[np.float64]:
+        # The child's state varies slowest and the last parent's fastest.
+        return np.array(self.numbers(child, prod(shape))).reshape(shape[::-1]).T.copy()
+
+    def normalised(self, child: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not (np.isfinite(values).all() and (values >= 0).all()):
+            bad = values[~(np.isfinite(values) & (values >= 0))]
+            self.scanner.fail(f"the probability of {child!r} holds {float(bad[0])!r}; probabilities are numbers >= 0.")
+        total = values.sum(axis=1, keepdims=True)
+        off = np.abs(total - 1.0)
+        if off.max() > _TOLERANCE:
+            worst = float(total[int(off.argmax()), 0])
+            self.scanner.fail(
+                f"a row of the probability of {child!r} sums to {worst:.6g}; "
+                f"up to {_TOLERANCE} away from 1 passes as rounding."
+            )
+        self.document.n_rescaled += int((off > _ROUNDING).sum())
+        normalised: NDArray[np.float64] = values / total
+        return normalised

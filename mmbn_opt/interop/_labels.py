@@ -1,0 +1,78 @@
+"""State labels as JSON values: the type of each survives without pickle."""
+
+import math
+import re
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mmbn_opt.exceptions import FormatError, InputError
+
+__all__ = ["label_from_json", "label_to_json"]
+
+_CLOSED = ("left", "right", "both", "neither")
+_ZONE = re.compile(r"(?!dateutil)[A-Za-z0-9_+\-/:]*")
+
+
+def label_to_json(label: Hashable, column: str) -> Any:
+    """A JSON value that stands for `label`: itself, or a small tagged object.
+
+    Examples
+    --------
+    >>> label_to_json(True, "a"), label_to_json(float("inf"), "a")
+    (True, {'float': 'inf'})
+    >>> label_to_json(pd.Interval(0, 1), "a")
+    {'interval': [0, 1], 'closed': 'right'}
+    """
+    plain = label.item() if isinstance(label, np.generic) else label
+    if type(plain) in (str, bool, int):
+        return plain
+    if type(plain) is float and not math.isnan(plain):
+        return plain if math.isfinite(plain) else {"float": repr(plain)}
+    if isinstance(plain, pd.Interval):
+        return {
+            "interval": [label_to_json(plain.left, column), label_to_json(plain.right, column)],
+            "closed": plain.closed,
+        }
+    if isinstance(plain, pd.Timestamp):
+        tagged = {"timestamp": plain.isoformat()}
+        return tagged if plain.tz is None else tagged | {"zone": str(plain.tz)}
+    raise InputError(
+        f"Column {column!r} has the state {plain!r} of type {type(plain).__name__}, which a model file cannot hold; "
+        "turn the column into strings, numbers, bools, intervals or timestamps."
+    )
+
+
+def label_from_json(value: Any, column: str) -> Hashable:
+    """The label that `label_to_json` wrote."""
+    if isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    try:
+        return _tagged(value, column)
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise FormatError(
+            f"Column {column!r} has the state {value!r}, which is not a label of a model file."
+        ) from error
+
+
+def _tagged(value: Any, column: str) -> Hashable:
+    if set(value) == {"float"}:
+        return {"inf": math.inf, "-inf": -math.inf}[value["float"]]
+    if set(value) == {"interval", "closed"}:
+        left, right = (label_from_json(end, column) for end in value["interval"])
+        if value["closed"] not in _CLOSED:
+            raise ValueError(value["closed"])
+        interval: Hashable = pd.Interval(left, right, closed=value["closed"])  # type: ignore[type-var]
+        return interval
+    if set(value) - {"zone"} == {"timestamp"}:
+        if not isinstance(value["timestamp"], str) or not _ZONE.fullmatch(value.get("zone", "")):
+            raise ValueError(value)
+        moment = pd.Timestamp(value["timestamp"])
+        if pd.isna(moment):
+            raise ValueError(value)
+        return moment.tz_convert(value["zone"]) if "zone" in value else moment
+    raise ValueError(value)

@@ -1,0 +1,172 @@
+"""Networks in the Bayesian Interchange Format, as bnlearn, pgmpy and pyAgrum write and read it."""
+
+import gzip
+import logging
+from math import prod
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt.exceptions import FormatError, InputError
+from mmbn_opt.interop import _bif_tokens as tokens
+from mmbn_opt.interop._bif_parser import BifDocument, parse_bif
+from mmbn_opt.interop._reading import read_text
+from mmbn_opt.interop.atomic import write_bytes_atomic
+from mmbn_opt.network import BayesianNetwork
+from mmbn_opt.structure import Structure
+from mmbn_opt.variable import DiscreteVariable
+
+__all__ = ["MAX_CELLS", "read_bif", "write_bif"]
+
+logger = logging.getLogger(__name__)
+
+MAX_CELLS = 20_000_000
+"""Default limit on the table cells of a file."""
+
+_SUM_TOLERANCE = 1e-6
+
+
+def write_bif(network: BayesianNetwork, path: str | Path) -> None:
+    """Write a network as BIF (gzip-compressed when the name ends in ``.gz``), whole or not at all.
+
+    BIF knows text only, so a label is written as ``str(label)`` and read back as a string; probabilities keep all their
+    digits. A name or label that is not a plain token for every reader gets an alias, and a property line keeps the
+    original, which `read_bif` restores.
+
+    Raises
+    ------
+    InputError
+        If two labels of a column have the same text, or the path cannot be written.
+    """
+    text = "".join(_blocks(network))
+    content = text.encode("ascii")
+    # The time stamp is left out, so that equal networks give equal files.
+    write_bytes_atomic(path, gzip.compress(content, mtime=0) if Path(path).suffix == ".gz" else content)
+
+
+def read_bif(path: str | Path, target: str, *, max_cells: int = MAX_CELLS) -> BayesianNetwork:
+    """Read a network from BIF; all variables but the target become features, in the file's order.
+
+    Rows may come in any order, as ``(states) numbers;``, ``default`` or ``table`` (the child's state varying slowest).
+    Rows of rounded numbers, up to 0.01 away from a sum of 1, are rescaled; how many is logged.
+
+    Parameters
+    ----------
+    path : str or Path
+        A ``.bif`` or ``.bif.gz`` file.
+    target : str
+        Name of the class variable.
+    max_cells : int
+        Limit on the cells of all tables together, checked before they are allocated.
+
+    Raises
+    ------
+    FormatError
+        If the file is not BIF; the message has the line.
+    SizeLimitError
+        If the tables exceed `max_cells`.
+    InputError
+        If there is no such file, or no such variable.
+    """
+    document = parse_bif(read_text(path, "BIF file"), str(path), max_cells)
+    if document.n_rescaled:
+        logger.info("%s: %d rows of rounded probabilities were rescaled to sum to 1", path, document.n_rescaled)
+    if not document.variables:
+        raise FormatError(f"{str(path)!r} is not a BIF file: it declares no variable.")
+    labels = [d.name for d in document.variables.values()]
+    if again := tokens.repeated(labels):
+        raise FormatError(f"{str(path)!r} declares the variables {again} twice.")
+    if target not in labels:
+        shown = ", ".join(labels[:20]) + (", ..." if len(labels) > 20 else "")
+        raise InputError(f"{str(path)!r} has no variable {target!r} to be the class; its variables are: {shown}.")
+    without = [d.name for token, d in document.variables.items() if token not in document.tables]
+    if without:
+        raise FormatError(f"{str(path)!r} has no probability block for {without[:20]}.")
+    try:
+        return _network(document, target)
+    except InputError as error:
+        raise FormatError(f"{str(path)!r} is not a usable network. {error}") from error
+
+
+def _network(document: BifDocument, target: str) -> BayesianNetwork:
+    # The sort is stable: features stay in the file's order, the class comes last.
+    declared = sorted(document.variables.items(), key=lambda item: item[1].name == target)
+    index = {token: k for k, (token, _) in enumerate(declared)}
+    variables = [DiscreteVariable(d.name, tuple(d.labels)) for _, d in declared]
+    parents, log_cpts = [], []
+    for token, _ in declared:
+        table = document.tables[token]
+        order = [index[p] for p in table.parents]
+        parents.append(tuple(order))
+        log_cpts.append(_log_ascending(table.values, order, [variables[p].cardinality for p in order]))
+    structure = Structure(tuple(v.name for v in variables[:-1]), target, tuple(parents))
+    return BayesianNetwork(structure, tuple(variables[:-1]), variables[-1], tuple(log_cpts))
+
+
+def _log_ascending(values: NDArray[np.float64], order: list[int], sizes: list[int]) -> NDArray[np.float64]:
+    """Logs of a table whose parents come in the file's order, rearranged to ascending parents."""
+    if len(order) > 1:
+        cube = values.reshape(*sizes, values.shape[1])
+        axes = [*sorted(range(len(order)), key=order.__getitem__), len(order)]
+        values = np.ascontiguousarray(cube.transpose(axes)).reshape(prod(sizes), -1)
+    with np.errstate(divide="ignore"):
+        table: NDArray[np.float64] = np.log(values)
+    return table
+
+
+def _blocks(network: BayesianNetwork) -> list[str]:
+    names = tokens.aliases(network.structure.names, "v")
+    states = [tokens.aliases(_texts(v), "s") for v in network.variables]
+    blocks = ["network mmbn_opt {\n}\n"]
+    for name, aliases, variable in zip(names, states, network.variables, strict=True):
+        lines = [f"variable {name} {{\n  type discrete [ {len(aliases)} ] {{ {', '.join(aliases)} }};\n"]
+        if name != variable.name:
+            lines.append(f"  property {tokens.NAME_PROPERTY} = {tokens.encode(variable.name)};\n")
+        lines += [
+            f"  property {tokens.LABEL_PROPERTY}{alias} = {tokens.encode(text)};\n"
+            for alias, text in zip(aliases, _texts(variable), strict=True)
+            if alias != text
+        ]
+        blocks += [*lines, "}\n"]
+    for node, parents in enumerate(network.structure.parents):
+        rows = _rows(network, node)
+        if not parents:
+            blocks.append(f"probability ( {names[node]} ) {{\n  table {rows[0]};\n}}\n")
+            continue
+        configurations = _configurations([states[p] for p in parents])
+        given = ", ".join(names[p] for p in parents)
+        body = "".join(f"  ({states_}) {row};\n" for states_, row in zip(configurations, rows, strict=True))
+        blocks.append(f"probability ( {names[node]} | {given} ) {{\n{body}}}\n")
+    return blocks
+
+
+def _texts(variable: DiscreteVariable) -> list[str]:
+    texts = [str(s) for s in variable.states]
+    if again := tokens.repeated(texts):
+        clash = [s for s in variable.states if str(s) in again]
+        raise InputError(
+            f"Column {variable.name!r} has the states {clash}, which have the same text, "
+            "so a BIF file cannot tell them apart; rename them, or save the network as JSON."
+        )
+    return texts
+
+
+def _rows(network: BayesianNetwork, node: int) -> list[str]:
+    table = np.exp(network.log_cpts[node])
+    if np.abs(table.sum(axis=1) - 1.0).max() > _SUM_TOLERANCE:
+        raise InputError(
+            f"The CPT of {network.structure.names[node]!r} is not normalised, so it cannot be written as BIF."
+        )
+    lost = int(((table == 0) & ~np.isneginf(network.log_cpts[node])).sum())
+    if lost:
+        logger.warning("%s: %d probabilities below 1e-323 are written as 0", network.structure.names[node], lost)
+    return [", ".join(map(repr, row)) for row in table.tolist()]
+
+
+def _configurations(states: list[list[str]]) -> list[str]:
+    """Parent configurations as text, the last parent varying fastest."""
+    texts = states[0]
+    for more in states[1:]:
+        texts = [f"{text}, {state}" for text in texts for state in more]
+    return texts

@@ -1,0 +1,133 @@
+"""Local scores in the text format of GOBNILP (``.jkl``, also called ``.jaa``).
+
+The first line has the number of variables. Each variable follows with a line ``name number_of_parent_sets`` and a line
+``score number_of_parents parent ...`` for each parent set. Structure learners that read it maximise the sum of scores.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mmbn_opt.exceptions import FormatError, InputError
+from mmbn_opt.interop._reading import read_text
+from mmbn_opt.interop.atomic import write_text_atomic
+
+__all__ = ["LocalScores", "read_jkl", "write_jkl"]
+
+LocalScores = Mapping[str, Sequence[tuple[float, tuple[str, ...]]]]
+"""For each variable its ``(score, parents)`` pairs."""
+
+
+def write_jkl(path: str | Path, names: Sequence[str], local_scores: LocalScores) -> None:
+    """Write local scores with all their digits.
+
+    Parameters
+    ----------
+    path : str or Path
+    names : sequence of str
+        Variables in the order of the file.
+    local_scores : mapping
+        For each variable its ``(score, parents)`` pairs; larger is better.
+
+    Raises
+    ------
+    InputError
+        If a name is empty or holds white space (the format cannot keep it), a score is not finite, a variable has no
+        parent set, or a parent does not exist.
+    """
+    known = set(names)
+    if len(known) != len(names) or known != set(local_scores):
+        raise InputError(
+            f"write_jkl needs the scores of exactly the variables {list(names)}, got those of {list(local_scores)}."
+        )
+    unfit = [name for name in names if len(name.split()) != 1 or name != name.strip()]
+    if unfit:
+        raise InputError(
+            f"The names {unfit} are empty or hold white space, which a .jkl file cannot keep; rename the columns."
+        )
+    lines = [str(len(names))]
+    for name in names:
+        options = local_scores[name]
+        if not options:
+            raise InputError(f"Variable {name!r} has no parent set; give it at least the empty one.")
+        lines.append(f"{name} {len(options)}")
+        for score, parents in options:
+            if not math.isfinite(score):
+                raise InputError(f"The parent set {list(parents)} of {name!r} has the score {score!r}; leave it out.")
+            if name in parents or not known.issuperset(parents) or len(set(parents)) != len(parents):
+                raise InputError(f"Variable {name!r} has the impossible parent set {list(parents)}.")
+            lines.append(" ".join([repr(float(score)), str(len(parents)), *parents]))
+    write_text_atomic(path, "\n".join(lines) + "\n")
+
+
+def read_jkl(path: str | Path) -> dict[str, list[tuple[float, tuple[str, ...]]]]:
+    """Read local scores; the result keeps the file's order of variables and parent sets.
+
+    Raises
+    ------
+    FormatError
+        If the file is not in this format; the message has the line.
+    """
+    lines = [
+        (number, line.split())
+        for number, line in enumerate(read_text(path, "local score file").split("\n"), 1)
+        if line.strip()
+    ]
+    reader = _Lines(str(path), lines)
+    n_variables = reader.count(reader.next(1)[0], "number of variables")
+    scores: dict[str, list[tuple[float, tuple[str, ...]]]] = {}
+    for _ in range(n_variables):
+        name, size = reader.next(2)
+        if name in scores:
+            reader.fail(f"the variable {name!r} comes twice")
+        scores[name] = [reader.parent_set() for _ in range(reader.count(size, "number of parent sets"))]
+    if reader.position < len(lines):
+        reader.next(None)
+        reader.fail(f"there is more after the {n_variables} variables that the first line promises")
+    for name, options in scores.items():
+        strangers = {p for _, parents in options for p in parents if p not in scores or p == name}
+        if strangers:
+            raise FormatError(f"{str(path)!r} gives {name!r} the impossible parents {sorted(strangers)}.")
+    return scores
+
+
+class _Lines:
+    def __init__(self, name: str, lines: list[tuple[int, list[str]]]) -> None:
+        self.name = name
+        self.lines = lines
+        self.position = 0
+
+    def fail(self, reason: str) -> None:
+        number = self.lines[self.position - 1][0] if self.position else 1
+        raise FormatError(f"{self.name!r}, line {number}: {reason}.")
+
+    def next(self, n_words: int | None) -> list[str]:
+        if self.position >= len(self.lines):
+            raise FormatError(f"{self.name!r} ends before all variables and parent sets that it promises.")
+        words = self.lines[self.position][1]
+        self.position += 1
+        if n_words is not None and len(words) != n_words:
+            self.fail(f"expected {n_words} word{'s' if n_words > 1 else ''}, found {len(words)}")
+        return words
+
+    def count(self, word: str, what: str) -> int:
+        if not (word.isascii() and word.isdigit() and len(word) < 12):
+            self.fail(f"the {what} is {word[:40]!r}")
+        return int(word)
+
+    def parent_set(self) -> tuple[float, tuple[str, ...]]:
+        words = self.next(None)
+        try:
+            score = float(words[0])
+        except ValueError:
+            score = math.nan
+        if not math.isfinite(score):
+            self.fail(f"{words[0][:40]!r} is not a finite score")
+        parents = tuple(words[2:])
+        if (
+            len(words) < 2
+            or self.count(words[1], "number of parents") != len(parents)
+            or len(set(parents)) != len(parents)
+        ):
+            self.fail("a parent set is written as: score, number of parents, distinct parents")
+        return score, parents

@@ -1,0 +1,200 @@
+"""Networks as JSON: everything that prediction needs, in a text that no pickle can hide in."""
+
+import json
+import math
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
+from mmbn_opt.interop._labels import label_from_json, label_to_json
+from mmbn_opt.interop._reading import read_text
+from mmbn_opt.interop.atomic import write_text_atomic
+from mmbn_opt.network import BayesianNetwork
+from mmbn_opt.structure import Structure
+from mmbn_opt.variable import DiscreteVariable
+
+__all__ = ["FORMAT", "FORMAT_VERSION", "load_network", "network_from_dict", "network_to_dict", "save_network"]
+
+FORMAT = "mmbn_opt/network"
+FORMAT_VERSION = 1
+
+_MAX_CELLS = 50_000_000
+_ROW_SUM_TOLERANCE = 1e-6
+_VARIABLE_KEYS = {"name", "states", "cuts", "has_missing_state"}
+
+
+def save_network(network: BayesianNetwork, path: str | Path) -> None:
+    """Write a network as JSON, whole or not at all.
+
+    Labels keep their type (str, bool, int, float, `pandas.Interval`, `pandas.Timestamp`), tables are log-probabilities
+    with all their digits; a probability of zero is the string ``"-inf"``.
+
+    Raises
+    ------
+    InputError
+        If the path cannot be written, or a label has a type that JSON cannot hold (the column is named).
+    """
+    write_text_atomic(path, json.dumps(network_to_dict(network), allow_nan=False) + "\n")
+
+
+def load_network(path: str | Path) -> BayesianNetwork:
+    """Read a network that `save_network` wrote.
+
+    Raises
+    ------
+    FormatError
+        If the file is not such a network; the message names the part that is wrong.
+    SizeLimitError
+        If the file or its tables are larger than any network that can be used.
+    """
+    text = read_text(path, "model file")
+    try:
+        content = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{str(path)!r} is not a model file: {error}.") from error
+    try:
+        return network_from_dict(content)
+    except SizeLimitError:
+        raise
+    except InputError as error:
+        raise FormatError(f"{str(path)!r} is not a usable model file. {error}") from error
+
+
+def network_to_dict(network: BayesianNetwork) -> dict[str, Any]:
+    """The content of a model file as plain Python values.
+
+    Examples
+    --------
+    >>> from mmbn_opt.data import DiscreteDataset
+    >>> data = DiscreteDataset.from_arrays([["x"], ["y"]], [0, 1])
+    >>> network = BayesianNetwork.fit(Structure.from_names(["x0"], "class", []), data)
+    >>> network_to_dict(network)["target"]
+    {'name': 'class', 'states': [0, 1], 'cuts': None, 'has_missing_state': False}
+    """
+    return {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "features": [_variable_to_dict(v) for v in network.features],
+        "target": _variable_to_dict(network.target),
+        "parents": [list(ps) for ps in network.structure.parents],
+        "log_cpts": [_table_to_lists(table) for table in network.log_cpts],
+    }
+
+
+def network_from_dict(content: Any) -> BayesianNetwork:
+    """The network of a dict that `network_to_dict` made (or that a stranger did)."""
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise FormatError(f'A model file is a JSON object with "format": "{FORMAT}"; this one is not.')
+    if content.get("version") != FORMAT_VERSION:
+        raise FormatError(
+            f"The model file has version {content.get('version')!r}; this mmbn_opt reads version {FORMAT_VERSION}. "
+            "Update mmbn_opt, or save the model again."
+        )
+    features = tuple(_variable_from_dict(v, f"features[{k}]") for k, v in enumerate(_list(content, "features")))
+    target = _variable_from_dict(content.get("target"), "target")
+    variables = (*features, target)
+    parents = _parents_from_lists(_list(content, "parents"), len(variables))
+    structure = Structure(tuple(v.name for v in features), target.name, parents)
+    tables = _list(content, "log_cpts")
+    if len(tables) != len(variables):
+        raise FormatError(f'"log_cpts" holds {len(tables)} tables for {len(variables)} variables.')
+    shapes = [
+        (prod(variables[p].cardinality for p in ps), variables[v].cardinality) for v, ps in enumerate(structure.parents)
+    ]
+    cells = sum(rows * states for rows, states in shapes)
+    if cells > _MAX_CELLS:
+        raise SizeLimitError(
+            f"The tables would hold {cells:,} cells; the limit is {_MAX_CELLS:,}. Nothing was allocated."
+        )
+    log_cpts = tuple(_table_from_lists(t, shape, v.name) for t, shape, v in zip(tables, shapes, variables, strict=True))
+    return BayesianNetwork(structure, features, target, log_cpts)
+
+
+def _variable_to_dict(variable: DiscreteVariable) -> dict[str, Any]:
+    return {
+        "name": variable.name,
+        "states": [label_to_json(s, variable.name) for s in variable.states],
+        "cuts": None if variable.cuts is None else [float(c) for c in variable.cuts],
+        "has_missing_state": variable.has_missing_state,
+    }
+
+
+def _variable_from_dict(value: Any, where: str) -> DiscreteVariable:
+    if not isinstance(value, dict) or set(value) != _VARIABLE_KEYS:
+        raise FormatError(f"{where} must be an object with the keys {sorted(_VARIABLE_KEYS)}.")
+    name, cuts, flag = value["name"], value["cuts"], value["has_missing_state"]
+    if not isinstance(name, str) or not isinstance(flag, bool):
+        raise FormatError(
+            f"{where} must have a text as name and true or false as has_missing_state, got {name!r} and {flag!r}."
+        )
+    states = tuple(label_from_json(s, name) for s in _list(value, "states"))
+    if cuts is None:
+        return DiscreteVariable(name, states, has_missing_state=flag)
+    if not isinstance(cuts, list) or not all(_is_number(c) and math.isfinite(c) for c in cuts):
+        raise FormatError(f"The cut points of column {name!r} must be a list of finite numbers or null.")
+    return DiscreteVariable(name, states, cuts=tuple(float(c) for c in cuts), has_missing_state=flag)
+
+
+def _parents_from_lists(value: list[Any], n_nodes: int) -> tuple[tuple[int, ...], ...]:
+    for k, ps in enumerate(value):
+        if not isinstance(ps, list) or not all(type(p) is int for p in ps) or len(set(ps)) != len(ps):
+            raise FormatError(
+                f"parents[{k}] must be a list of distinct node numbers below {n_nodes}, got {_shown(ps)}."
+            )
+    return tuple(tuple(ps) for ps in value)
+
+
+def _table_to_lists(table: NDArray[np.float64]) -> list[list[Any]]:
+    rows: list[list[Any]] = table.tolist()
+    if np.isneginf(table).any():
+        return [["-inf" if v == -math.inf else v for v in row] for row in rows]
+    return rows
+
+
+def _table_from_lists(value: Any, shape: tuple[int, int], name: str) -> NDArray[np.float64]:
+    rows, states = shape
+    if (
+        not isinstance(value, list)
+        or len(value) != rows
+        or not all(isinstance(r, list) and len(r) == states for r in value)
+    ):
+        raise FormatError(
+            f"The table of {name!r} must have {rows} rows of {states} numbers, as its parents and states call for."
+        )
+    table = np.empty(shape)
+    for k, row in enumerate(value):
+        if not all(_is_number(v) or v == "-inf" for v in row):
+            raise FormatError(f'Row {k} of the table of {name!r} must hold numbers or "-inf", got {_shown(row)}.')
+        table[k] = [-math.inf if v == "-inf" else v for v in row]
+    if np.isposinf(table).any():
+        raise FormatError(f"The table of {name!r} holds a number too large to be a log-probability.")
+    with np.errstate(over="ignore"):
+        off = np.abs(np.exp(table).sum(axis=1) - 1.0)
+    if (off > _ROW_SUM_TOLERANCE).any():
+        raise FormatError(f"Row {int(off.argmax())} of the table of {name!r} does not sum to 1 (as probabilities).")
+    return table
+
+
+def _list(content: dict[str, Any], key: str) -> list[Any]:
+    value = content.get(key)
+    if not isinstance(value, list):
+        raise FormatError(f'"{key}" must be a list, got {_shown(value)}.')
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    # A huge JSON integer would overflow the conversion to float.
+    return type(value) is float or (type(value) is int and abs(value) < 2**63)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")

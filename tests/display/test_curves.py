@@ -1,0 +1,156 @@
+"""The bound curve says what the trace says, whatever the trace looks like."""
+
+import math
+import re
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmbn_opt.display._axes import linear_axis, nice_step, time_axis, value_range
+from mmbn_opt.display.curves import HEIGHT, WIDTH, trace_svg
+from mmbn_opt.status import Sense
+from mmbn_opt.trace import BoundTrace, TraceRecord, TraceRecorder
+
+SPACE = "{http://www.w3.org/2000/svg}"
+
+
+def trace_of(*points: tuple[float, float | None, float | None], sense: Sense = Sense.MAXIMIZE) -> BoundTrace:
+    return BoundTrace(sense, tuple(TraceRecord(t, p, d, None, None, "progress", "highs") for t, p, d in points))
+
+
+def paths(svg: str, kind: str) -> list[list[tuple[float, float]]]:
+    root = ElementTree.fromstring(svg)
+    found = [p.get("d") or "" for p in root.iter(f"{SPACE}path") if p.get("class") == kind]
+    return [[(float(x), float(y)) for x, y in re.findall(r"([-\d.]+) ([-\d.]+)", d)] for d in found if "h16" not in d]
+
+
+def texts(svg: str) -> list[str]:
+    return [t.text or "" for t in ElementTree.fromstring(svg).iter(f"{SPACE}text")]
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> BoundTrace:
+    sense = draw(st.sampled_from(list(Sense)))
+    recorder = TraceRecorder(sense)
+    value = st.none() | st.floats(-1e12, 1e12) | st.integers(-5, 5).map(float)
+    for time in sorted(draw(st.lists(st.floats(0, 1e6), max_size=12))):
+        recorder.record(primal=draw(value), dual=draw(value), time_sec=time, source=draw(st.text(max_size=3)))
+    return recorder.snapshot()
+
+
+@given(traces())
+def test_every_trace_is_drawn_inside_its_frame(trace: BoundTrace) -> None:
+    svg = trace_svg(trace)
+    for kind in ("primal", "dual", "gap"):
+        for path in paths(svg, kind):
+            assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in path)
+            if kind != "gap":
+                assert [x for x, _ in path] == sorted(x for x, _ in path)
+    assert "nan" not in svg
+    bounds = trace.bounds
+    assert len(paths(svg, "primal")) == (bounds.primal_bound is not None)
+    assert len(paths(svg, "dual")) == (bounds.dual_bound is not None)
+
+
+def test_steps_gap_and_final_values_are_there() -> None:
+    svg = trace_svg(trace_of((0, 8, 16), (0.5, 12, 16), (2, 12, 15)))
+    (primal,), (dual,), gap = paths(svg, "primal"), paths(svg, "dual"), paths(svg, "gap")
+    assert len(primal) == 4  # start, corner, step, end
+    assert [y for _, y in primal] == sorted((y for _, y in primal), reverse=True)
+    assert [y for _, y in dual] == sorted(y for _, y in dual)
+    assert gap
+    assert {"incumbent", "bound", "gap 20.00 %", "seconds", "12", "15"} <= set(texts(svg))
+
+
+def test_a_closed_gap_has_one_final_label() -> None:
+    svg = trace_svg(trace_of((0, 8, 16), (2, 12.5, 12.5)))
+    assert texts(svg).count("12.5") == 1
+    assert "gap closed" in texts(svg)
+
+
+def test_labels_of_close_values_do_not_overlap() -> None:
+    svg = trace_svg(trace_of((0, 0, 1000), (1, 999.9, 1000)))
+    heights = [
+        float(t.get("y") or 0)
+        for t in ElementTree.fromstring(svg).iter(f"{SPACE}text")
+        if t.get("class") in ("primal", "dual")
+    ]
+    assert abs(heights[0] - heights[1]) >= 14
+
+
+@pytest.mark.parametrize(
+    ("trace", "told"),
+    [
+        (trace_of(), "nothing was recorded"),
+        (trace_of((0, None, None)), "nothing was recorded"),
+        (trace_of((0, None, 8.0), (1, None, 7.0)), "gap unknown"),
+        (trace_of((0, 8.0, None)), "gap unknown"),
+        (trace_of((0, 0.0, 0.0)), "gap closed"),
+        (trace_of((5e-324, 0.0, 5e-324)), "gap 100.00 %"),
+        (trace_of((0, 1e15, 1e15 + 0.125)), "gap closed"),
+        (trace_of((0, 0.0, 3796.7), (0.001, 0.0, 3796.7)), "gap 100.00 %"),
+    ],
+)
+def test_traces_that_hold_little_are_told(trace: BoundTrace, told: str) -> None:
+    assert told in texts(trace_svg(trace))
+
+
+def test_a_far_off_first_bound_is_cut_and_told() -> None:
+    points = [(0.0, 800.0, 16312.0), (1.0, 7000.0, 8000.0)]
+    points += [(k, 7000.0 + 5 * k, 8000.0 - 8 * k) for k in range(2, 40)]
+    svg = trace_svg(trace_of(*points))
+    assert "off the chart: first bound 16,312, first incumbent 800" in texts(svg)
+    ((_, first), *_) = paths(svg, "dual")[0]
+    assert first == pytest.approx(34.0)  # comes in from the upper border
+
+
+def test_a_bound_that_is_the_story_is_not_cut() -> None:
+    svg = trace_svg(trace_of((0, 8, 16), (10, 12, 13)))
+    assert not any(t.startswith("off the chart") for t in texts(svg))
+
+
+def test_times_within_a_moment_get_a_log_axis() -> None:
+    points = [(0.001 * 2**k, float(k), 100.0 - k) for k in range(8)]
+    assert "seconds (log scale)" in texts(trace_svg(trace_of(*points, (600.0, 9.0, 50.0))))
+    assert "seconds" in texts(trace_svg(trace_of(*points)))
+
+
+def test_hostile_sources_are_text() -> None:
+    trace = BoundTrace(Sense.MAXIMIZE, (TraceRecord(0.0, 1.0, 2.0, None, None, "start", "<script>\x00"),))
+    svg = trace_svg(trace, standalone=False)
+    ElementTree.fromstring(svg)
+    assert "<script" not in svg
+    assert "http" not in svg
+    assert not re.search(r"\b(id|href|src)=", svg)
+
+
+@given(st.floats(1e-12, 1e12), st.integers(2, 10))
+def test_steps_are_round_and_as_many_as_asked(span: float, count: int) -> None:
+    step = nice_step(span, count)
+    mantissa = step / 10 ** math.floor(math.log10(step) + 1e-9)
+    assert any(math.isclose(mantissa, m) for m in (1, 2, 5))
+    assert count / 2.6 <= span / step <= count * 1.01
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9))
+def test_ticks_lie_inside_and_labels_tell_them_apart(low: float, span: float) -> None:
+    axis = linear_axis(low, low + span, 0.0, 100.0)
+    values = [v for v, _ in axis.ticks]
+    assert all(low - span * 1e-6 <= v <= low + span * (1 + 1e-6) for v in values)
+    assert len({label for _, label in axis.ticks}) == len(values)
+    assert len(values) >= 2
+
+
+@given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20))
+def test_time_axes_keep_the_order_of_times(times: list[float]) -> None:
+    axis = time_axis(times, 0.0, 100.0)
+    pixels = [axis(t) for t in sorted(times)]
+    assert pixels == sorted(pixels)
+    assert all(0.0 <= p <= 100.0 for p in pixels)
+
+
+def test_the_range_holds_the_final_values() -> None:
+    low, high = value_range([(1e9, 0.01), (5.0, 0.99), (6.0, 1.0)], [5.0, 6.0])
+    assert low < 5.0 < 6.0 < high < 10.0

@@ -1,0 +1,111 @@
+"""Local scores come back digit for digit, and a file that is none is refused with its line."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmbn_opt.exceptions import FormatError, InputError
+from mmbn_opt.interop.jkl import read_jkl, write_jkl
+
+Scores = dict[str, list[tuple[float, tuple[str, ...]]]]
+
+GOOD = """3
+a 2
+-10.5 0
+-8.25 2 b c
+b 1
+-3 0
+
+c 1
+-1e-3 1 a
+"""
+
+
+@st.composite
+def local_scores(draw: st.DrawFn) -> Scores:
+    text = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=4)
+    names = draw(st.lists(text, min_size=1, max_size=4, unique=True))
+    finite = st.floats(allow_nan=False, allow_infinity=False)
+    scores = {}
+    for name in names:
+        others = [n for n in names if n != name]
+        parents = st.sets(st.sampled_from(others)).map(lambda s: tuple(sorted(s))) if others else st.just(())
+        scores[name] = draw(st.lists(st.tuples(finite, parents), min_size=1, max_size=4))
+    return scores
+
+
+@given(local_scores())
+def test_scores_come_back(scores: Scores) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scores.jkl"
+        write_jkl(path, list(scores), scores)
+        again = read_jkl(path)
+    assert again == scores
+    assert list(again) == list(scores)
+
+
+def test_the_format_is_that_of_gobnilp(tmp_path: Path) -> None:
+    scores: Scores = {"a": [(-10.5, ()), (-8.25, ("b",))], "b": [(0.1 + 0.2, ())]}
+    write_jkl(tmp_path / "s.jkl", ["b", "a"], scores)
+    assert (tmp_path / "s.jkl").read_text() == "2\nb 1\n0.30000000000000004 0\na 2\n-10.5 0\n-8.25 1 b\n"
+
+
+def test_blank_lines_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "s.jkl").write_text(GOOD)
+    expected = {"a": [(-10.5, ()), (-8.25, ("b", "c"))], "b": [(-3.0, ())], "c": [(-0.001, ("a",))]}
+    assert read_jkl(tmp_path / "s.jkl") == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("3\na", "x\na", "line 1: the number of variables is 'x'"),
+        ("3\na", "4\na", "ends before all variables"),
+        ("3\na", "2\na", "line 8: there is more after the 2 variables"),
+        ("3\na", "3 3\na", "line 1: expected 1 word, found 2"),
+        ("a 2", "a 999999999", "expected|is not a finite score"),
+        ("a 2", "a -2", "line 2: the number of parent sets is '-2'"),
+        ("a 2", "a", "line 2: expected 2 words, found 1"),
+        ("b 1", "a 1", "line 5: the variable 'a' comes twice"),
+        ("-10.5 0", "nan 0", "line 3: 'nan' is not a finite score"),
+        ("-10.5 0", "x 0", "line 3: 'x' is not a finite score"),
+        ("-10.5 0", "-10.5", "line 3: a parent set is written as"),
+        ("2 b c", "3 b c", "line 4: a parent set is written as"),
+        ("2 b c", "2 b b", "line 4: a parent set is written as"),
+        ("2 b c", "2 b z", r"gives 'a' the impossible parents \['z'\]"),
+        ("2 b c", "2 b a", r"gives 'a' the impossible parents \['a'\]"),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    (tmp_path / "s.jkl").write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(FormatError, match=message):
+        read_jkl(tmp_path / "s.jkl")
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "s.jkl").touch()
+    with pytest.raises(FormatError, match="ends before all"):
+        read_jkl(tmp_path / "s.jkl")
+
+
+@pytest.mark.parametrize(
+    ("names", "scores", "message"),
+    [
+        (["a b"], {"a b": [(0.0, ())]}, r"The names \['a b'\] are empty or hold white space"),
+        ([""], {"": [(0.0, ())]}, "are empty or hold white space"),
+        (["a"], {"b": [(0.0, ())]}, "needs the scores of exactly the variables"),
+        (["a"], {"a": []}, "Variable 'a' has no parent set"),
+        (["a"], {"a": [(float("-inf"), ())]}, "has the score -inf; leave it out"),
+        (["a"], {"a": [(0.0, ("a",))]}, r"the impossible parent set \['a'\]"),
+        (["a"], {"a": [(0.0, ("z",))]}, r"the impossible parent set \['z'\]"),
+    ],
+)
+def test_scores_that_the_format_cannot_keep_are_refused(
+    tmp_path: Path, names: list[str], scores: Scores, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        write_jkl(tmp_path / "s.jkl", names, scores)
+    assert not (tmp_path / "s.jkl").exists()
