@@ -5,6 +5,8 @@ from typing import Any
 
 _DELEGATES = {
     "solvers": "mmbn_opt.dispatch",
+    "renormalizability": "mmbn_opt.renormalization",
+    "renormalize": "mmbn_opt.renormalization",
     "plot_trace": "mmbn_opt.display.plots",
     "plot_network": "mmbn_opt.display.plots",
     "trace_html": "mmbn_opt.display.html",

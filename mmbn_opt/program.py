@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from mmbn_opt.exceptions import InputError, SizeLimitError
 
-__all__ = ["MixedIntegerProgram", "NonlinearProgram", "PrimalHeuristic", "Program", "ProgramKind", "ProgramSize"]
+__all__ = [
+    "ConstraintTargets",
+    "MixedIntegerProgram",
+    "NonlinearProgram",
+    "PointEvaluation",
+    "PrimalHeuristic",
+    "Program",
+    "ProgramKind",
+    "ProgramSize",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -25,6 +34,7 @@ class ProgramKind(Enum):
     MIXED_INTEGER = "mixed-integer linear program"
     IMPLICIT_CONCAVE = "choice program with an implicit concave term"
     NONLINEAR = "nonlinear program"
+    CONVEX = "convex program"
 
     def __str__(self) -> str:
         return self.value
@@ -159,6 +169,46 @@ class MixedIntegerProgram:
 
 
 @dataclass(frozen=True, eq=False)
+class PointEvaluation:
+    """Objective and constraints at a point, and the gradient of any combination of them.
+
+    Parameters
+    ----------
+    value : float
+    constraints : float64 array (m,)
+    pull : callable w -> float64 array (n,)
+        ``gradient(value) + w @ jacobian(constraints)``, without the Jacobian being formed.
+    """
+
+    value: float
+    constraints: FloatArray
+    pull: Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintTargets:
+    """Right-hand sides of constraints ``activity(x) - values >= 0`` that a solver may raise once they are met.
+
+    Parameters
+    ----------
+    values : float64 array (m,)
+    growth : float
+        Factor by which to raise them, above 1; 1 leaves them as they are.
+    penalize_activity : bool
+        Penalise ``activity^2`` instead of ``(activity - values)^2`` where a constraint is violated, as Guo et al. 2018
+        print it.
+    """
+
+    values: FloatArray
+    growth: float = 1.0
+    penalize_activity: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1.0 <= self.growth < float("inf"):
+            raise InputError(f"growth must be a finite number of at least 1, got {self.growth!r}.")
+
+
+@dataclass(frozen=True, eq=False)
 class NonlinearProgram:
     """``min f(x)  s.t.  g(x) >= 0,  lower <= x <= upper``; smooth, not convex in general.
 
@@ -175,6 +225,10 @@ class NonlinearProgram:
     monitor : callable x -> float, or None
         Validation score of a point, larger is better; a solver may keep the best point by it.
     n_constraints : int
+    evaluate : callable x -> PointEvaluation, or None
+        Everything in one pass, for solvers that need no Jacobian; it agrees with the other callables.
+    targets : ConstraintTargets or None
+        What a solver may raise in the constraints; a solver that cannot ignores it.
 
     Examples
     --------
@@ -192,6 +246,8 @@ class NonlinearProgram:
     jacobian: Callable[[FloatArray], Any] | None = None
     monitor: Callable[[FloatArray], float] | None = None
     n_constraints: int = 0
+    evaluate: Callable[[FloatArray], PointEvaluation] | None = None
+    targets: ConstraintTargets | None = None
 
     @property
     def kind(self) -> ProgramKind:
@@ -219,4 +275,19 @@ class NonlinearProgram:
         return max(float(part.max()) for part in parts if part.size)
 
 
-Program = MixedIntegerProgram | NonlinearProgram
+class Program(Protocol):
+    """What every kind of program can say of itself; solvers ask for the rest by kind."""
+
+    @property
+    def kind(self) -> ProgramKind:
+        """Kind that dispatch matches."""
+
+    @property
+    def size(self) -> ProgramSize:
+        """Exact size."""
+
+    def value(self, x: FloatArray) -> float:
+        """Objective at `x`, a minimum."""
+
+    def violation(self, x: FloatArray) -> float:
+        """Largest violation of a constraint at `x`."""

@@ -28,6 +28,7 @@ __all__ = [
     "log_margins",
     "log_odds",
     "mdl",
+    "smooth_margin",
     "soft_margin",
 ]
 
@@ -61,6 +62,28 @@ def log_margins(network: BayesianNetwork, data: DiscreteDataset) -> FloatArray:
 def soft_margin(network: BayesianNetwork, data: DiscreteDataset, gamma: float) -> float:
     """``sum_m n_m min(log d_m, gamma)`` in nats (Peharz & Pernkopf 2012, eq. 9)."""
     return float(data.sample_weight @ np.minimum(log_margins(network, data), gamma))
+
+
+def smooth_margin(
+    network: BayesianNetwork, data: DiscreteDataset, lam: float = 0.05, kappa: float = 0.1, eta: float = 10.0
+) -> float:
+    """``sum_m n_m h(lam log d_m)`` with a soft maximum over the rivals and a hinge with a rounded corner.
+
+    Pernkopf, Wohlmayr & Tschiatschek 2012, eq. 4-6:
+    ``log d_m = log P(c_m, x_m) - log(sum_{c != c_m} P(c, x_m)^eta) / eta``, and ``h(y)`` is ``y + kappa`` up to
+    ``1 - 2 kappa``, then ``1 - (y - 1)^2 / (4 kappa)``, and 1 from ``y = 1`` on. With ``eta=inf`` the maximum itself,
+    with ``kappa=0`` the hinge ``min(1, y)`` itself.
+    """
+    joint = network.log_joint(network.encode(data))
+    rows = np.arange(data.n_samples)
+    own = joint[rows, data.target_codes]
+    joint[rows, data.target_codes] = -np.inf
+    rival = joint.max(axis=1) if np.isinf(eta) else logsumexp(eta * joint, axis=1) / eta
+    y = lam * (own - rival)
+    hinge = np.minimum(y + kappa, 1.0)
+    corner = (y > 1 - 2 * kappa) & (y < 1)
+    hinge[corner] = 1 - (y[corner] - 1) ** 2 / (4 * kappa) if kappa > 0 else hinge[corner]
+    return float(data.sample_weight @ hinge)
 
 
 def binary_log_margins(structure: Structure, data: DiscreteDataset, smoothing: float | Smoothing = 1.0) -> FloatArray:

@@ -164,6 +164,16 @@ class Structure:
             blanket |= {child, *self.parents[child]}
         return blanket - {node}
 
+    def is_renormalizable(self) -> Any:
+        """Whether factors on this structure can be normalised with ``P(c | x)`` kept; false with the parents that forbid it.
+
+        Examples
+        --------
+        >>> print(Structure.from_names(["x", "z"], "y", [("y", "x"), ("z", "x")]).is_renormalizable())
+        not renormalizable: 'x' has the parents 'y' and 'z', which are not adjacent
+        """
+        return delegate("renormalizability")(self)
+
     def to_networkx(self) -> Any:
         """The DAG as a ``networkx.DiGraph`` (extra ``interop``)."""
         return delegate("to_networkx")(self)

@@ -5,27 +5,28 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Literal, overload
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mmbn_opt.candidates import CandidateParents, refuse_columns
-from mmbn_opt.data import DiscreteDataset
-from mmbn_opt.exceptions import InputError
-from mmbn_opt.heuristics.local_search import LocalSearch
-from mmbn_opt.heuristics.objectives import Loss
-from mmbn_opt.heuristics.trees import naive_bayes, tan_cmi
-from mmbn_opt.network import BayesianNetwork, estimate_log_cpt
-from mmbn_opt.program import MixedIntegerProgram, ProgramKind, ProgramSize
-from mmbn_opt.result import Check
-from mmbn_opt.smoothing import Smoothing, as_smoothing
-from mmbn_opt.status import BoundKind, Sense
-from mmbn_opt.structure import Structure, find_cycle
-
+from ..candidates import CandidateParents, refuse_columns
+from ..choice_program import ChoiceProgram, ConcaveTerm
+from ..data import DiscreteDataset
+from ..exceptions import InputError
+from ..heuristics.local_search import LocalSearch
+from ..heuristics.objectives import Loss
+from ..heuristics.trees import naive_bayes, tan_cmi
+from ..network import BayesianNetwork, estimate_log_cpt
+from ..program import MixedIntegerProgram, Program, ProgramKind, ProgramSize
+from ..result import Check
+from ..smoothing import Smoothing, as_smoothing
+from ..status import BoundKind, Sense
+from ..structure import Structure, find_cycle
 from .acyclicity import AcyclicityRows, acyclicity_rows, count_acyclicity, order_values, resolve
 from .base import Formulation, Start
+from .implicit import RoundAndDescend, class_link_rows, parent_matrix
 
 __all__ = ["StructureFormulation"]
 
@@ -47,12 +48,12 @@ class StructureFormulation(Formulation):
     max_rows: int = 1_000_000
     max_nonzeros: int = 30_000_000
 
-    emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.MIXED_INTEGER})
+    emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.MIXED_INTEGER, ProgramKind.IMPLICIT_CONCAVE})
     sense: ClassVar[Sense] = Sense.MAXIMIZE
     bound_kind: ClassVar[BoundKind] = BoundKind.EXACT
 
     def __post_init__(self) -> None:
-        if isinstance(self.max_parents, bool) or not isinstance(self.max_parents, int) or self.max_parents < 1:
+        if not _is_whole(self.max_parents) or self.max_parents < 1:
             raise InputError(f"max_parents must be a whole number >= 1, got {self.max_parents!r}.")
         object.__setattr__(self, "required_edges", tuple((str(a), str(b)) for a, b in self.required_edges))
         object.__setattr__(self, "forbidden_edges", tuple((str(a), str(b)) for a, b in self.forbidden_edges))
@@ -81,6 +82,9 @@ class StructureFormulation(Formulation):
     @cached_property
     def candidates(self) -> CandidateParents:
         """Parent sets that a structure may choose from, required and forbidden edges applied."""
+        return self._all_candidates()
+
+    def _all_candidates(self) -> CandidateParents:
         refuse_columns(
             len(self.usable_features), self.max_parents, margin=self._margin_candidates, max_columns=self.max_columns
         )
@@ -113,8 +117,11 @@ class StructureFormulation(Formulation):
         """Continuous columns that express the score."""
         return 0
 
-    def estimate_size(self) -> ProgramSize:
+    def estimate_size(self, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> ProgramSize:
         """Rows, columns and an upper estimate of the non-zeros, without building anything large."""
+        if kind is ProgramKind.IMPLICIT_CONCAVE:
+            n, nodes = self.candidates.n_columns, self.candidates.n_nodes
+            return ProgramSize(n, n, 2 * nodes - 1, n * nodes)
         structure_columns = self.candidates.n_columns
         order_rows, order_columns = count_acyclicity(self.candidates, self.acyclicity)
         rows = self.candidates.n_nodes + order_rows + self._score_rows()
@@ -126,19 +133,33 @@ class StructureFormulation(Formulation):
     @abstractmethod
     def _score_part(self) -> tuple[sp.csr_array | None, FloatArray, FloatArray, FloatArray, float]:
         """Score rows over (structure, score) columns, costs of the structure and of the score columns, upper bounds
-        of the score columns, and the offset (all for a minimum; rows are ``<= 0``)."""
+        of the score columns, and the offset (all for a minimum; rows are ``<= 0``).
+        """
 
-    def build(self, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> MixedIntegerProgram:
-        """Emit the program: columns are the parent sets, the score columns, the order columns."""
+    @overload
+    def build(self, kind: Literal[ProgramKind.MIXED_INTEGER] = ...) -> MixedIntegerProgram: ...
+
+    @overload
+    def build(self, kind: Literal[ProgramKind.IMPLICIT_CONCAVE]) -> ChoiceProgram: ...
+
+    @overload
+    def build(self, kind: ProgramKind) -> Program: ...
+
+    def build(self, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> Program:
+        """Emit the program: columns are the parent sets, then, in the row form, the score and the order columns."""
         if kind not in self.emits:
             raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.emits))}, not {kind}.")
+        if kind is ProgramKind.IMPLICIT_CONCAVE:
+            return self._build_projected()
         self.estimate_size().refuse_over(max_rows=self.max_rows, max_nonzeros=self.max_nonzeros, what=self.title)
         candidates, acyclic = self.candidates, self._acyclicity_rows
         n_structure, n_order = candidates.n_columns, len(acyclic.ordered)
         score_matrix, structure_cost, score_cost, score_upper, offset = self._score_part()
         n_score = len(score_cost)
         owner = np.repeat(np.arange(candidates.n_nodes), np.diff(candidates.offsets))
-        choose = sp.csr_array((np.ones(n_structure), (owner, np.arange(n_structure))), shape=(candidates.n_nodes, n_structure))
+        choose = sp.csr_array(
+            (np.ones(n_structure), (owner, np.arange(n_structure))), shape=(candidates.n_nodes, n_structure)
+        )
         middle = sp.csr_array((acyclic.matrix.shape[0], n_score))
         blocks = [
             sp.hstack([choose, sp.csr_array((candidates.n_nodes, n_score + n_order))]),
@@ -161,7 +182,30 @@ class StructureFormulation(Formulation):
             integrality=np.arange(n_columns) < n_structure,
             offset=offset,
             column_names=self._column_names(n_score, acyclic.ordered),
-            choice_groups=tuple(np.arange(a, b) for a, b in zip(candidates.offsets[:-1], candidates.offsets[1:], strict=True)),
+            choice_groups=tuple(
+                np.arange(a, b) for a, b in zip(candidates.offsets[:-1], candidates.offsets[1:], strict=True)
+            ),
+        )
+
+    def _projected_score(self) -> tuple[FloatArray, ConcaveTerm | None, float]:
+        """Costs of the structure columns, the implicit term and the offset of the projected program."""
+        _, cost, _, _, offset = self._score_part()
+        return cost, None, offset
+
+    def _build_projected(self) -> ChoiceProgram:
+        candidates = self.candidates
+        cost, term, offset = self._projected_score()
+        link = class_link_rows(candidates)
+        return ChoiceProgram(
+            c=cost,
+            offsets=candidates.offsets,
+            parents=parent_matrix(candidates),
+            A=link,
+            row_upper=np.zeros(link.shape[0]),
+            term=term,
+            offset=offset,
+            column_names=self._column_names(0, ()),
+            primal_heuristic=RoundAndDescend(candidates, self._loss()),
         )
 
     def _column_names(self, n_score: int, ordered: tuple[int, ...]) -> tuple[str, ...]:
@@ -189,12 +233,16 @@ class StructureFormulation(Formulation):
         """Columns that a structure chooses; `InputError` when it is outside the model class."""
         return self.candidates.choice(structure.parents)
 
-    def encode(self, model: BayesianNetwork) -> FloatArray:
-        """Program vector of a network: its columns, the best score columns, a topological order."""
+    def encode(self, model: BayesianNetwork, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> FloatArray:
+        """Program vector of a network: its columns and, in the row form, score columns and a topological order."""
         choice = self.choice_of(model.structure)
         eta = np.zeros(self.candidates.n_columns)
         eta[choice] = 1.0
-        return np.concatenate([eta, self._score_values(choice), order_values(self.structure_of(choice), self._acyclicity_rows)])
+        if kind is ProgramKind.IMPLICIT_CONCAVE:
+            return eta
+        return np.concatenate(
+            [eta, self._score_values(choice), order_values(self.structure_of(choice), self._acyclicity_rows)]
+        )
 
     def _score_values(self, choice: Choice) -> FloatArray:
         """Best values of the score columns for a choice."""
@@ -211,7 +259,7 @@ class StructureFormulation(Formulation):
         return Start(self.model_of(structure), "empty graph")
 
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
-        """Naive Bayes, TAN by conditional mutual information, then every improvement of a local search from the best."""
+        """Naive Bayes, TAN by conditional mutual information, then what a local search finds from the better one."""
         best: Structure | None = None
         best_value = -math.inf
         for name, make in (("naive_bayes", naive_bayes), ("tan_cmi", tan_cmi)):
@@ -245,8 +293,15 @@ class StructureFormulation(Formulation):
         """Acyclic, inside the model class, tables normalised, parameters re-estimated from the data."""
         structure = model.structure
         cycle = find_cycle(structure.parents)
-        acyclic = f"{len(structure.names)} nodes, {len(structure.edges)} edges" if not cycle else f"cycle through {cycle}"
-        most = max((abs(float(np.exp(t).sum(axis=1).max()) - 1) + abs(float(np.exp(t).sum(axis=1).min()) - 1) for t in model.log_cpts))
+        acyclic = (
+            f"{len(structure.names)} nodes, {len(structure.edges)} edges" if not cycle else f"cycle through {cycle}"
+        )
+        most = max(
+
+                abs(float(np.exp(t).sum(axis=1).max()) - 1) + abs(float(np.exp(t).sum(axis=1).min()) - 1)
+                for t in model.log_cpts
+
+        )
         off = 0.0
         for node, parents in enumerate(structure.parents):
             fresh = estimate_log_cpt(self.data, node, parents, self.prior)
@@ -267,3 +322,7 @@ class StructureFormulation(Formulation):
         if self.required_edges or self.forbidden_edges:
             detail += f"; {len(self.required_edges)} required and {len(self.forbidden_edges)} forbidden edges kept"
         return Check("within the model class", structure.max_parents <= self.max_parents, detail)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
