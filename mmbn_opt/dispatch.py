@@ -1,35 +1,23 @@
 """One call from a formulation to a result: starts, program, solver, model, certificate, within one wall budget."""
 
-import logging
-import math
-import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from mmbn_opt.bounds import ObjectiveBounds
-from mmbn_opt.certificate import OBJECTIVE_TOLERANCE, PROOF_TOLERANCE, certify_run
-from mmbn_opt.exceptions import InputError
+from mmbn_opt.certificate import certify_run
+from mmbn_opt.exceptions import InputError, MissingDependencyError
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.program import Program, ProgramKind
-from mmbn_opt.result import Certificate, Check, Result, Seconds
-from mmbn_opt.solvers.base import Solver, SolverEvent, SolverResult
+from mmbn_opt.result import Certificate, Result, Seconds
+from mmbn_opt.run import Run, RunCallback
+from mmbn_opt.solvers.base import Solver, SolverResult
 from mmbn_opt.solvers.registry import get_solver_class, solver_table
-from mmbn_opt.status import SolutionStatus, TerminationStatus
-from mmbn_opt.trace import TraceRecord, TraceRecorder
+from mmbn_opt.status import SolutionStatus
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AUTO_RULES", "AutoRule", "RunCallback", "solve", "solvers"]
-
-logger = logging.getLogger(__name__)
-
-RunCallback = Callable[[TraceRecord], bool | None]
-"""Called with each new trace record, in the formulation's sense; a true return value asks the run to stop."""
+__all__ = ["AUTO_RULES", "AutoRule", "solve", "solvers"]
 
 
 @dataclass(frozen=True)
@@ -87,83 +75,6 @@ def _choose_solver(formulation: Formulation, name: str) -> tuple[type[Solver], P
             f"{sorted(map(str, solver.accepts))}. See mmbn_opt.solvers()."
         )
     return solver, min(shared, key=str), "named by the caller"
-
-
-@dataclass
-class _Run:
-    """What moves during one call of `solve`."""
-
-    formulation: Formulation
-    time_limit: float | None
-    rel_gap: float
-    abs_gap: float
-    callback: RunCallback | None
-    origin: float = field(default_factory=time.perf_counter)
-    best: Any = None
-    best_source: str = ""
-    bound_source: str = "the formulation"
-    stop_requested: bool = False
-    interrupted: bool = False
-
-    def __post_init__(self) -> None:
-        self.recorder = TraceRecorder(self.formulation.sense, clock=self.elapsed, listener=self._announce)
-
-    def elapsed(self) -> float:
-        return time.perf_counter() - self.origin
-
-    def left(self) -> float | None:
-        """Seconds left of the budget, or None without a limit."""
-        return None if self.time_limit is None else self.time_limit - self.elapsed()
-
-    def out_of_time(self) -> bool:
-        left = self.left()
-        return left is not None and left <= 0
-
-    @property
-    def bounds(self) -> ObjectiveBounds:
-        return self.recorder.bounds
-
-    def closed(self) -> bool:
-        return self.bounds.is_closed(self.rel_gap, self.abs_gap)
-
-    def _announce(self, record: TraceRecord) -> None:
-        if self.callback is not None and self.callback(record):
-            self.stop_requested = True
-
-    def offer(
-        self, model: Any, source: str, *, event: str = "incumbent", dual: float | None = None, at: float | None = None
-    ) -> None:
-        """Take a model if its recomputed objective beats the best one."""
-        value = self.formulation.evaluate(model)
-        if not math.isfinite(value):
-            return
-        if self.bounds.better_primal(value):
-            self.best, self.best_source = model, source
-            self.recorder.record(primal=value, dual=dual, event=event, source=source, time_sec=at)
-
-    def offer_bound(
-        self, value: float, source: str, *, nodes: int | None = None, iterations: int | None = None
-    ) -> None:
-        """Take a dual bound; one that crosses the incumbent by rounding errors only is set to the incumbent."""
-        if not math.isfinite(value):
-            return
-        primal = self.bounds.primal_bound
-        if primal is not None:
-            crossing = self.formulation.sense.sign * (value - primal)
-            if 0 < crossing <= OBJECTIVE_TOLERANCE * max(1.0, abs(primal)):
-                value = primal
-        if self.bounds.better_dual(value):
-            self.bound_source = source
-            self.recorder.record(dual=value, nodes=nodes, iterations=iterations, event="bound", source=source)
-
-    def on_event(self, event: SolverEvent, source: str) -> bool:
-        """News of the solver: incumbents are recovered and evaluated by us before they count."""
-        sign = self.formulation.sense.sign
-        if event.solution is not None:
-            self.offer(self.formulation.recover(event.solution), source)
-        if event.dual_bound is not None:
-            self.offer_bound(sign * event.dual_bound, source, nodes=event.nodes, iterations=event.iterations)
-        return self.stop_requested or self.closed()
 
 
 def solve(
@@ -232,17 +143,15 @@ def solve(
     engine = _configured(solver_class, base, make)
     availability = solver_class.availability()
     if not availability.available:
-        from mmbn_opt.exceptions import MissingDependencyError
-
         raise MissingDependencyError(f"Solver {solver_class.name!r} cannot be used here: {availability.reason}")
-    run = _Run(formulation, time_limit, rel_gap, abs_gap, callback)
-    size = formulation.estimate_size()
-    _refuse_oversized(formulation)
+    run = Run(formulation, time_limit, rel_gap, abs_gap, callback, kind)
+    size = formulation.estimate_size(kind)
+    formulation.refuse_oversized(kind)
     seconds: dict[str, float] = {}
     program: Program | None = None
     answer: SolverResult | None = None
     try:
-        _offer_starts(run, starts, seed)
+        run.offer_starts(starts, seed)
         seconds["heuristics"] = run.elapsed()
         if not (run.closed() or run.stop_requested or run.out_of_time()):
             program = formulation.build(kind)
@@ -250,7 +159,7 @@ def solve(
             seconds["build"] = run.elapsed() - seconds["heuristics"]
         if program is not None and not run.out_of_time():
             before = run.elapsed()
-            answer = _call_solver(run, engine, program)
+            answer = run.call(engine, program)
             seconds["solve"] = run.elapsed() - before
     except KeyboardInterrupt:
         run.interrupted = True
@@ -258,70 +167,11 @@ def solve(
 
 
 def _configured(solver_class: type[Solver], base: Solver | None, settings: Mapping[str, Any]) -> Solver:
-    if base is None:
-        return solver_class(**settings)
-    from dataclasses import replace
-
-    return replace(base, **settings)
-
-
-def _refuse_oversized(formulation: Formulation) -> None:
-    limits = {name: getattr(formulation, name, None) for name in ("max_rows", "max_nonzeros")}
-    if all(isinstance(limit, int) for limit in limits.values()):
-        formulation.estimate_size().refuse_over(**limits, what=formulation.title)  # type: ignore[arg-type]
-
-
-def _offer_starts(run: _Run, starts: Iterable[Any] | None, seed: int) -> None:
-    formulation = run.formulation
-    trivial = formulation.trivial_start()
-    run.offer(trivial.model, trivial.source, event="start", dual=formulation.trivial_bound(), at=0.0)
-    given = None if starts is None else list(starts)
-    for model in given or ():
-        formulation.encode(model)  # raises when the model is outside the model class
-        run.offer(model, "given start", event="start")
-    if given == [] or run.out_of_time() or run.closed():
-        return
-    # Heuristics get at most a third of the budget; they end by count long before on most data.
-    deadline = None if run.time_limit is None else run.origin + run.time_limit / 3
-    for start in formulation.starts(seed=seed, deadline=deadline):
-        run.offer(start.model, start.source, event="start")
-        if run.stop_requested or run.out_of_time() or run.closed():
-            return
-
-
-def _call_solver(run: _Run, engine: Solver, program: Program) -> SolverResult:
-    left = run.left()
-    settings = engine if left is None else _configured(type(engine), engine, {"time_limit": max(left, 0.0)})
-    start = None if run.best is None else run.formulation.encode(run.best)
-    answer = settings.solve(program, callback=lambda event: run.on_event(event, engine.name), start=start)
-    if answer.solution is not None and answer.solution_status is SolutionStatus.FEASIBLE:
-        run.offer(run.formulation.recover(answer.solution), engine.name)
-    dual = answer.bounds.dual_bound
-    if dual is not None:
-        run.offer_bound(run.formulation.sense.sign * dual, engine.name)
-    return answer
-
-
-def _termination(run: _Run, answer: SolverResult | None) -> TerminationStatus:
-    claimed = answer is not None and answer.termination_status is TerminationStatus.OPTIMAL
-    tolerance = PROOF_TOLERANCE if claimed else OBJECTIVE_TOLERANCE
-    proved = run.bounds.is_closed(max(run.rel_gap, tolerance), run.abs_gap)
-    if answer is not None and answer.termination_status in (TerminationStatus.INFEASIBLE, TerminationStatus.UNBOUNDED):
-        return answer.termination_status if run.best is None else TerminationStatus.NUMERICAL_ERROR
-    if proved:
-        return TerminationStatus.OPTIMAL
-    if run.interrupted or run.stop_requested:
-        return TerminationStatus.INTERRUPTED
-    if answer is None:
-        return TerminationStatus.TIME_LIMIT
-    if claimed:
-        logger.warning("the solver claims OPTIMAL, but the recomputed gap is %.3g", run.bounds.gap_rel)
-        return TerminationStatus.NUMERICAL_ERROR
-    return answer.termination_status
+    return solver_class(**settings) if base is None else replace(base, **settings)
 
 
 def _finish(
-    run: _Run,
+    run: Run,
     engine: Solver,
     version: str,
     rule: str,
@@ -333,8 +183,8 @@ def _finish(
 ) -> Result:
     formulation = run.formulation
     counters = {} if answer is None else {k: answer.stats.get(k) for k in ("nodes", "iterations")}
-    solution = None if run.best is None else formulation.encode(run.best)
-    status = _termination(run, answer)
+    solution = None if run.best is None else formulation.encode(run.best, run.kind)
+    status = run.termination(answer)
     trace = run.recorder.finish(**counters, source=engine.name if answer is not None else run.best_source)
     certificate = Certificate()
     if run.best is not None:
@@ -347,7 +197,7 @@ def _finish(
             rel_gap=run.rel_gap,
             abs_gap=run.abs_gap,
             bound_source=f"{run.bound_source}" + (f" {version}" if run.bound_source == engine.name else ""),
-            extra=() if program is None or solution is None else (_check_vector(run, program, solution),),
+            extra=() if program is None or solution is None else (run.check_vector(program, solution),),
         )
     stats = dict(answer.stats) if answer is not None else {}
     stats |= {"bound_source": run.bound_source, "incumbent_source": run.best_source}
@@ -369,16 +219,4 @@ def _finish(
         program_size=size,
         settings=dict(settings),
         stats=stats,
-    )
-
-
-def _check_vector(run: _Run, program: Program, solution: NDArray[np.float64]) -> Check:
-    violation = program.violation(solution)
-    value = run.formulation.sense.sign * program.value(solution)
-    primal = run.bounds.primal_bound
-    agrees = primal is not None and abs(value - primal) <= OBJECTIVE_TOLERANCE * max(1.0, abs(primal))
-    return Check(
-        "program vector",
-        violation <= 1e-6 and agrees,
-        f"largest violation {violation:.1e}; the program's objective there is {value:.6f}",
     )

@@ -39,8 +39,11 @@ class Formulation(ABC):
     bound_kind: ClassVar[BoundKind]
 
     @abstractmethod
-    def estimate_size(self) -> ProgramSize:
-        """Size of the program, without building it."""
+    def estimate_size(self, kind: ProgramKind) -> ProgramSize:
+        """Size of the program of a kind, without building it."""
+
+    def refuse_oversized(self, kind: ProgramKind) -> None:
+        """Raise `SizeLimitError` with figures when the program of a kind would be over the limits; none by default."""
 
     @abstractmethod
     def build(self, kind: ProgramKind) -> Program:
@@ -51,8 +54,8 @@ class Formulation(ABC):
         """Model that a program's solution stands for."""
 
     @abstractmethod
-    def encode(self, model: Any) -> FloatArray:
-        """Program vector that stands for a model."""
+    def encode(self, model: Any, kind: ProgramKind) -> FloatArray:
+        """Vector of the program of a kind that stands for a model."""
 
     @abstractmethod
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
