@@ -34,7 +34,8 @@ class Progress:
                 console=Console(stderr=True), transient=False,
             )  # fmt: skip
             self._live.start()
-            self._task = self._live.add_task("looking for a first structure", total=1.0)
+            limit = "to proof" if self._time_limit is None else f"at most {self._time_limit:g} s"
+            self._task = self._live.add_task(f"looking for a first structure, {limit}", total=1.0)
         return self
 
     def __exit__(
