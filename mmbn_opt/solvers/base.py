@@ -1,0 +1,175 @@
+"""What every solver is: frozen settings, one verb, and a result that keeps three questions apart."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bounds import ObjectiveBounds
+from ..exceptions import InputError
+from ..program import ProgramKind
+from ..status import Sense, SolutionStatus, TerminationStatus
+from ..trace import BoundTrace
+
+__all__ = ["Availability", "Solver", "SolverCallback", "SolverEvent", "SolverResult"]
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SolverEvent:
+    """News from a running solver, in the program's sense (a minimum).
+
+    Parameters
+    ----------
+    time_sec : float
+        Seconds since `Solver.solve` was called.
+    primal_bound : float or None
+        The better of our best incumbent and what the solver claims without showing a vector.
+    dual_bound : float or None
+        The best bound so far, as the solver claims it.
+    nodes, iterations : int or None
+    solution : float64 array or None
+        A new incumbent, where the event brings one; the user sees only those that we found feasible and better.
+    """
+
+    time_sec: float
+    primal_bound: float | None = None
+    dual_bound: float | None = None
+    nodes: int | None = None
+    iterations: int | None = None
+    solution: FloatArray | None = None
+
+
+SolverCallback = Callable[[SolverEvent], bool | None]
+"""Called with each event in the thread that called `solve`; a true return value asks the solver to stop."""
+
+
+@dataclass(frozen=True, eq=False)
+class SolverResult:
+    """What a solver says of a program, in the program's sense.
+
+    Parameters
+    ----------
+    termination_status : TerminationStatus
+    solution_status : SolutionStatus
+        Judged by us from the vector, not by the solver.
+    raw_status : str
+        The solver's own words.
+    solution : float64 array or None
+        None when there is no incumbent; never zeros in its place.
+    bounds : ObjectiveBounds
+        `primal_bound` is the objective of `solution` recomputed by us.
+    trace : BoundTrace
+    stats : mapping
+        ``nodes``, ``iterations``, ``solve_sec`` and what else the solver counts.
+    """
+
+    termination_status: TerminationStatus
+    solution_status: SolutionStatus
+    raw_status: str
+    solution: FloatArray | None
+    bounds: ObjectiveBounds
+    trace: BoundTrace
+    stats: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a solver can be used here, found by solving a one-variable model.
+
+    Parameters
+    ----------
+    available : bool
+    version : str or None
+    reason : str
+        Why not, and how to install it; empty when available.
+    """
+
+    available: bool
+    version: str | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Solver(ABC):
+    """Settings of a solver; `solve` does the work and keeps no state.
+
+    Parameters
+    ----------
+    time_limit : float or None
+        Wall-clock seconds; kept even where the solver itself would not keep it.
+    rel_gap, abs_gap : float
+        OPTIMAL is claimed only when the proved gap is within one of them; ``rel_gap=0`` means zero.
+    feasibility_tol : float
+    threads : int
+    seed : int
+    verbose : bool
+        Forward the solver's own log to ``logging``.
+    options : mapping
+        The solver's own options by their own names.
+    """
+
+    time_limit: float | None = None
+    rel_gap: float = 0.0
+    abs_gap: float = 0.0
+    feasibility_tol: float = 1e-6
+    threads: int = 1
+    seed: int = 0
+    verbose: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    licence: ClassVar[str]
+    extra: ClassVar[str | None] = None
+    accepts: ClassVar[frozenset[ProgramKind]]
+
+    def __post_init__(self) -> None:
+        if self.time_limit is not None and not (self.time_limit >= 0 and math.isfinite(self.time_limit)):
+            raise InputError(f"time_limit must be a finite number of seconds >= 0 or None, got {self.time_limit!r}.")
+        for name in ("rel_gap", "abs_gap"):
+            value = getattr(self, name)
+            if not 0 <= value < math.inf:
+                raise InputError(f"{name} must be a finite number >= 0, got {value!r}.")
+        if not 0 < self.feasibility_tol < 1:
+            raise InputError(f"feasibility_tol must lie in (0, 1), got {self.feasibility_tol!r}.")
+        if self.threads < 1:
+            raise InputError(f"threads must be at least 1, got {self.threads!r}.")
+
+    @classmethod
+    @abstractmethod
+    def availability(cls) -> Availability:
+        """Look whether the solver works here (cached)."""
+
+    @classmethod
+    def is_available(cls) -> bool:
+        """Whether a one-variable model could be solved."""
+        return cls.availability().available
+
+    @classmethod
+    def version(cls) -> str | None:
+        """Version of the underlying library, or None."""
+        return cls.availability().version
+
+    @abstractmethod
+    def solve(
+        self,
+        program: Any,
+        callback: SolverCallback | None = None,
+        start: FloatArray | None = None,
+    ) -> SolverResult:
+        """Minimise `program`, which is of a kind in `accepts`.
+
+        The best of the start, every incumbent and the solver's answer is returned, whatever ends the run;
+        KeyboardInterrupt ends it with status INTERRUPTED and the incumbent kept.
+        """
+
+
+def program_bounds(primal: float | None, dual: float | None) -> ObjectiveBounds:
+    """Bounds in the sense of programs."""
+    return ObjectiveBounds(Sense.MINIMIZE, primal, dual)

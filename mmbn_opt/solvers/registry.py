@@ -1,0 +1,100 @@
+"""Which solvers there are, and what can be said of them here; adding one is a line in `_SOLVERS`."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+
+from ..exceptions import InputError
+from ..program import ProgramKind
+from .base import Solver
+
+__all__ = ["SolverInfo", "get_solver_class", "solver_names", "solver_table"]
+
+_SOLVERS = {
+    "highs": "highs:HighsSolver",
+    "scipy": "scipy_milp:ScipyMilpSolver",
+    "scip": "scip:ScipSolver",
+    "cbc": "cbc:CbcSolver",
+}
+"""Name -> module of this room and class, in the order in which they are listed."""
+
+
+@dataclass(frozen=True)
+class SolverInfo:
+    """A row of the solver table.
+
+    Parameters
+    ----------
+    name, title, licence : str
+    extra : str or None
+        The extra of ``pip install "mmbn_opt[...]"`` that brings it; None when it is always there.
+    accepts : frozenset of ProgramKind
+    available : bool
+        Whether it solved a one-variable model here.
+    version : str or None
+    reason : str
+        Why it is not available and what to do; empty when it is.
+    """
+
+    name: str
+    title: str
+    licence: str
+    extra: str | None
+    accepts: frozenset[ProgramKind]
+    available: bool
+    version: str | None
+    reason: str
+
+
+def solver_names() -> tuple[str, ...]:
+    """Names of all solvers, installed or not.
+
+    Examples
+    --------
+    >>> "highs" in solver_names()
+    True
+    """
+    return tuple(_SOLVERS)
+
+
+def get_solver_class(name: str) -> type[Solver]:
+    """The class of the solver `name`; asking for one does not load the others.
+
+    Raises
+    ------
+    InputError
+        For an unknown name.
+
+    Examples
+    --------
+    >>> get_solver_class("highs").title
+    'HiGHS'
+    """
+    if name not in _SOLVERS:
+        close = get_close_matches(str(name).lower(), _SOLVERS, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise InputError(f"unknown solver {name!r}; known are {', '.join(_SOLVERS)}.{hint}")
+    module, _, attribute = _SOLVERS[name].partition(":")
+    found: type[Solver] = getattr(import_module(f".{module}", __package__), attribute)
+    return found
+
+
+def solver_table() -> list[SolverInfo]:
+    """One row a solver; each is tried on a one-variable model the first time."""
+    rows = []
+    for name in _SOLVERS:
+        solver = get_solver_class(name)
+        found = solver.availability()
+        rows.append(
+            SolverInfo(
+                name=solver.name,
+                title=solver.title,
+                licence=solver.licence,
+                extra=solver.extra,
+                accepts=solver.accepts,
+                available=found.available,
+                version=found.version,
+                reason=found.reason,
+            )
+        )
+    return rows
