@@ -130,6 +130,11 @@ class StructureFormulation(Formulation):
         dense = self._score_rows() * (varying + 1) + structure_columns * (2 * self.candidates.n_nodes)
         return ProgramSize(columns, structure_columns, rows, dense)
 
+    def refuse_oversized(self, kind: ProgramKind) -> None:
+        """Raise `SizeLimitError` when the row form would exceed `max_rows` or `max_nonzeros`."""
+        if kind is ProgramKind.MIXED_INTEGER:
+            self.estimate_size().refuse_over(max_rows=self.max_rows, max_nonzeros=self.max_nonzeros, what=self.title)
+
     @abstractmethod
     def _score_part(self) -> tuple[sp.csr_array | None, FloatArray, FloatArray, FloatArray, float]:
         """Score rows over (structure, score) columns, costs of the structure and of the score columns, upper bounds
@@ -151,7 +156,7 @@ class StructureFormulation(Formulation):
             raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.emits))}, not {kind}.")
         if kind is ProgramKind.IMPLICIT_CONCAVE:
             return self._build_projected()
-        self.estimate_size().refuse_over(max_rows=self.max_rows, max_nonzeros=self.max_nonzeros, what=self.title)
+        self.refuse_oversized(kind)
         candidates, acyclic = self.candidates, self._acyclicity_rows
         n_structure, n_order = candidates.n_columns, len(acyclic.ordered)
         score_matrix, structure_cost, score_cost, score_upper, offset = self._score_part()
@@ -297,10 +302,8 @@ class StructureFormulation(Formulation):
             f"{len(structure.names)} nodes, {len(structure.edges)} edges" if not cycle else f"cycle through {cycle}"
         )
         most = max(
-
-                abs(float(np.exp(t).sum(axis=1).max()) - 1) + abs(float(np.exp(t).sum(axis=1).min()) - 1)
-                for t in model.log_cpts
-
+            abs(float(np.exp(t).sum(axis=1).max()) - 1) + abs(float(np.exp(t).sum(axis=1).min()) - 1)
+            for t in model.log_cpts
         )
         off = 0.0
         for node, parents in enumerate(structure.parents):
