@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     from mmbn_opt.exceptions import SizeLimitError as SizeLimitError
     from mmbn_opt.exceptions import SolverError as SolverError
     from mmbn_opt.formulations import BinarySoftMarginStructure as BinarySoftMarginStructure
+    from mmbn_opt.formulations import ConditionalLikelihood as ConditionalLikelihood
     from mmbn_opt.formulations import DecomposableStructure as DecomposableStructure
+    from mmbn_opt.formulations import SmoothMargin as SmoothMargin
     from mmbn_opt.formulations import SoftMarginStructure as SoftMarginStructure
     from mmbn_opt.heuristics import naive_bayes as naive_bayes
+    from mmbn_opt.heuristics import order_mi as order_mi
     from mmbn_opt.heuristics import tan_cmi as tan_cmi
+    from mmbn_opt.heuristics import tan_cr as tan_cr
     from mmbn_opt.network import BayesianNetwork as BayesianNetwork
     from mmbn_opt.preparation import Preparation as Preparation
     from mmbn_opt.preparation import prepare as prepare
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from mmbn_opt.result import Certificate as Certificate
     from mmbn_opt.result import Result as Result
     from mmbn_opt.scores import log_odds as log_odds
+    from mmbn_opt.selection import tune as tune
     from mmbn_opt.smoothing import Dirichlet as Dirichlet
     from mmbn_opt.smoothing import Laplace as Laplace
     from mmbn_opt.status import SolutionStatus as SolutionStatus
@@ -49,6 +54,7 @@ _PUBLIC = {
     "BinarySoftMarginStructure": "formulations",
     "BoundTrace": "trace",
     "Certificate": "result",
+    "ConditionalLikelihood": "formulations",
     "DecomposableStructure": "formulations",
     "Dirichlet": "smoothing",
     "DiscreteDataset": "data",
@@ -62,6 +68,7 @@ _PUBLIC = {
     "Preparation": "preparation",
     "Result": "result",
     "SizeLimitError": "exceptions",
+    "SmoothMargin": "formulations",
     "SoftMarginStructure": "formulations",
     "SolutionStatus": "status",
     "SolverError": "exceptions",
@@ -74,11 +81,14 @@ _PUBLIC = {
     "load_openml": "datasets",
     "log_odds": "scores",
     "naive_bayes": "heuristics",
+    "order_mi": "heuristics",
     "prepare": "preparation",
     "read_table": "readers",
     "solve": "dispatch",
     "solvers": "dispatch",
     "tan_cmi": "heuristics",
+    "tan_cr": "heuristics",
+    "tune": "selection",
 }
 
 __all__ = ["__version__", *_PUBLIC]

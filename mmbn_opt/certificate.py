@@ -6,7 +6,7 @@ from typing import Any
 from mmbn_opt.bounds import ObjectiveBounds
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.result import Certificate, Check, Result
-from mmbn_opt.status import TerminationStatus
+from mmbn_opt.status import BoundKind, TerminationStatus
 from mmbn_opt.trace import BoundTrace
 
 __all__ = ["OBJECTIVE_TOLERANCE", "PROOF_TOLERANCE", "certify", "certify_run"]
@@ -81,8 +81,7 @@ def certify_run(
         *formulation.check(model),
         Check("objective", agrees, f"{value:.6f} recomputed from {samples:,} samples, {_number(reported)} reported"),
         *extra,
-        _check_bound_side(bounds),
-        _check_bound_source(bounds, formulation, bound_source),
+        *_check_bounds(bounds, formulation, bound_source),
         _check_status(bounds, status, rel_gap, abs_gap),
         _check_trace(trace, bounds),
     ]
@@ -91,6 +90,12 @@ def certify_run(
 
 def _number(value: float | None) -> str:
     return "none" if value is None else f"{value:.6f}"
+
+
+def _check_bounds(bounds: ObjectiveBounds, formulation: Formulation, source: str) -> tuple[Check, ...]:
+    if bounds.dual_bound is None and formulation.bound_kind is BoundKind.HEURISTIC:
+        return (Check("bound", None, "none is claimed: nothing is said about the distance to the global optimum"),)
+    return _check_bound_side(bounds), _check_bound_source(bounds, formulation, source)
 
 
 def _check_bound_side(bounds: ObjectiveBounds) -> Check:

@@ -1,13 +1,13 @@
 """One call from a formulation to a result: starts, program, solver, model, certificate, within one wall budget."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mmbn_opt.certificate import certify_run
 from mmbn_opt.exceptions import InputError, MissingDependencyError
 from mmbn_opt.formulations.base import Formulation
-from mmbn_opt.program import Program, ProgramKind
+from mmbn_opt.program import Program, ProgramKind, ProgramSize
 from mmbn_opt.result import Certificate, Result, Seconds
 from mmbn_opt.run import Run, RunCallback
 from mmbn_opt.solvers.base import Solver, SolverResult
@@ -27,9 +27,13 @@ class AutoRule:
     kind: ProgramKind
     condition: str
     solver: str
+    applies: Callable[[ProgramSize], bool] = field(default=lambda size: True, repr=False)
 
 
-AUTO_RULES: tuple[AutoRule, ...] = (AutoRule(ProgramKind.MIXED_INTEGER, "any size", "highs"),)
+AUTO_RULES: tuple[AutoRule, ...] = (
+    AutoRule(ProgramKind.MIXED_INTEGER, "any size", "highs"),
+    AutoRule(ProgramKind.NONLINEAR, "no constraints", "lbfgs", lambda size: size.rows == 0),
+)
 
 
 def solvers() -> "pd.DataFrame":
@@ -64,7 +68,7 @@ def solvers() -> "pd.DataFrame":
 def _choose_solver(formulation: Formulation, name: str) -> tuple[type[Solver], ProgramKind, str]:
     if name == "auto":
         for rule in AUTO_RULES:
-            if rule.kind in formulation.emits:
+            if rule.kind in formulation.emits and rule.applies(formulation.estimate_size(rule.kind)):
                 return get_solver_class(rule.solver), rule.kind, f"auto: {rule.kind}, {rule.condition} -> {rule.solver}"
         raise InputError(f"No automatic rule fits {type(formulation).__name__}; name a solver.")
     solver = get_solver_class(name)
@@ -90,6 +94,7 @@ def solve(
     options: Mapping[str, Any] | None = None,
     callback: RunCallback | None = None,
     starts: Iterable[Any] | None = None,
+    validation: Any = None,
 ) -> Result:
     """Solve a formulation and certify the answer.
 
@@ -115,6 +120,9 @@ def solve(
         Called with each `TraceRecord`; return True to stop.
     starts : iterable of models or None
         Start models to use beside the formulation's own heuristics; an empty list switches heuristics off.
+    validation : DiscreteDataset or float or None
+        For parameter formulations: held-out data, or the share of the rows to hold out. The iterate that does best on
+        them is returned.
 
     Returns
     -------
@@ -144,6 +152,7 @@ def solve(
     availability = solver_class.availability()
     if not availability.available:
         raise MissingDependencyError(f"Solver {solver_class.name!r} cannot be used here: {availability.reason}")
+    formulation = _with_extras(formulation, validation, seed, threads)
     run = Run(formulation, time_limit, rel_gap, abs_gap, callback, kind)
     size = formulation.estimate_size(kind)
     formulation.refuse_oversized(kind)
@@ -164,6 +173,18 @@ def solve(
     except KeyboardInterrupt:
         run.interrupted = True
     return _finish(run, engine, availability.version or "", rule, program, size, answer, seconds, make)
+
+
+def _with_extras(formulation: Formulation, validation: Any, seed: int, threads: int) -> Formulation:
+    """The formulation with validation data and threads, where it has a use for them."""
+    if validation is not None:
+        watch = getattr(formulation, "with_validation", None)
+        if watch is None:
+            raise InputError(f"{type(formulation).__name__} has no use for validation data; leave validation out.")
+        formulation = watch(validation, seed=seed)
+    if threads > 1 and hasattr(formulation, "threads"):
+        formulation = replace(formulation, threads=threads)  # type: ignore[call-arg]
+    return formulation
 
 
 def _configured(solver_class: type[Solver], base: Solver | None, settings: Mapping[str, Any]) -> Solver:
@@ -201,6 +222,8 @@ def _finish(
         )
     stats = dict(answer.stats) if answer is not None else {}
     stats |= {"bound_source": run.bound_source, "incumbent_source": run.best_source}
+    if answer is not None:
+        stats["solver_trace"] = answer.trace
     return Result(
         model=run.best,
         certificate=certificate,

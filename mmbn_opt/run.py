@@ -43,6 +43,7 @@ class Run:
     best: Any = None
     best_source: str = ""
     bound_source: str = "the formulation"
+    monitored: bool = False
     stop_requested: bool = False
     interrupted: bool = False
 
@@ -104,7 +105,8 @@ class Run:
     def on_event(self, event: SolverEvent, source: str) -> bool:
         """News of the solver: incumbents are recovered and evaluated by us before they count."""
         sign = self.formulation.sense.sign
-        if event.solution is not None:
+        # Under validation the solver keeps the best iterate; the best objective is not what is wanted then.
+        if event.solution is not None and not self.monitored:
             self.offer(self.formulation.recover(event.solution), source)
         if event.dual_bound is not None:
             self.offer_bound(sign * event.dual_bound, source, nodes=event.nodes, iterations=event.iterations)
@@ -130,6 +132,7 @@ class Run:
 
     def call(self, engine: Solver, program: Program) -> SolverResult:
         """Run the solver on what is left of the budget and take what it found."""
+        self.monitored = getattr(program, "monitor", None) is not None
         left = self.left()
         settings = engine if left is None else replace(engine, time_limit=max(left, 0.0))
         start = None if self.best is None else self.formulation.encode(self.best, self.kind)

@@ -8,6 +8,7 @@ import typer
 from mmbn_opt import __version__
 from mmbn_opt.cli.demo import demo
 from mmbn_opt.cli.export import export
+from mmbn_opt.cli.parameters import parameters
 from mmbn_opt.cli.predict import predict
 from mmbn_opt.cli.solvers import solvers
 from mmbn_opt.cli.structure import structure
@@ -25,6 +26,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(solvers)
 app.command()(structure)
+app.command()(parameters)
 app.command()(predict)
 app.command()(export)
 

@@ -81,7 +81,10 @@ def say_result(result: Any) -> None:
     """The answer on stdout."""
     bounds = result.bounds
     typer.echo(f"status: {result.termination_status} - {result.termination_status.sentence}")
-    typer.echo(f"objective: {bounds.primal_bound:.6f}  bound: {bounds.dual_bound:.6f}  gap: {bounds.gap_rel:.4%}")
+    if bounds.dual_bound is None:
+        typer.echo(f"objective: {bounds.primal_bound:.6f}  (no bound is claimed)")
+    else:
+        typer.echo(f"objective: {bounds.primal_bound:.6f}  bound: {bounds.dual_bound:.6f}  gap: {bounds.gap_rel:.4%}")
     typer.echo(f"solver: {result.solver_name} {result.solver_version}  seconds: {result.seconds.total:.2f}")
     typer.echo("network:")
     width = max(len(name) for name in result.model.parents)

@@ -2,7 +2,17 @@
 
 from .base import Formulation, Start
 from .binary_soft_margin import BinarySoftMarginStructure
+from .conditional_likelihood import ConditionalLikelihood
 from .decomposable import DecomposableStructure
+from .smooth_margin import SmoothMargin
 from .soft_margin import SoftMarginStructure
 
-__all__ = ["BinarySoftMarginStructure", "DecomposableStructure", "Formulation", "SoftMarginStructure", "Start"]
+__all__ = [
+    "BinarySoftMarginStructure",
+    "ConditionalLikelihood",
+    "DecomposableStructure",
+    "Formulation",
+    "SmoothMargin",
+    "SoftMarginStructure",
+    "Start",
+]

@@ -1,6 +1,8 @@
 """Structures found without proof: generative baselines and the starts of the exact search."""
 
 from mmbn_opt.heuristics.local_search import LocalSearch
+from mmbn_opt.heuristics.orders import order_mi
+from mmbn_opt.heuristics.tan_greedy import tan_cr
 from mmbn_opt.heuristics.trees import naive_bayes, tan_cmi
 
-__all__ = ["LocalSearch", "naive_bayes", "tan_cmi"]
+__all__ = ["LocalSearch", "naive_bayes", "order_mi", "tan_cmi", "tan_cr"]

@@ -14,15 +14,20 @@ if TYPE_CHECKING:
     from ._highs_model import write_program
     from .base import Availability, Solver, SolverCallback, SolverEvent, SolverResult
     from .cbc import CbcSolver
+    from .conjugate_gradient import ConjugateGradientSolver
     from .highs import HighsSolver
     from .registry import SolverInfo, get_solver_class, solver_names, solver_table
     from .scip import ScipSolver
     from .scipy_milp import ScipyMilpSolver
+    from .scipy_minimize import LbfgsSolver, ScipyCgSolver
 
 __all__ = [
     "Availability",
     "CbcSolver",
+    "ConjugateGradientSolver",
     "HighsSolver",
+    "LbfgsSolver",
+    "ScipyCgSolver",
     "ScipSolver",
     "ScipyMilpSolver",
     "Solver",
@@ -39,7 +44,10 @@ __all__ = [
 _HOMES = {
     "Availability": "base",
     "CbcSolver": "cbc",
+    "ConjugateGradientSolver": "conjugate_gradient",
     "HighsSolver": "highs",
+    "LbfgsSolver": "scipy_minimize",
+    "ScipyCgSolver": "scipy_minimize",
     "ScipSolver": "scip",
     "ScipyMilpSolver": "scipy_milp",
     "Solver": "base",

@@ -15,6 +15,9 @@ _SOLVERS = {
     "scipy": "scipy_milp:ScipyMilpSolver",
     "scip": "scip:ScipSolver",
     "cbc": "cbc:CbcSolver",
+    "conjugate_gradient": "conjugate_gradient:ConjugateGradientSolver",
+    "lbfgs": "scipy_minimize:LbfgsSolver",
+    "scipy_cg": "scipy_minimize:ScipyCgSolver",
 }
 """Name -> module of this room and class, in the order in which they are listed."""
 

@@ -240,6 +240,51 @@ def test_ctrl_c_keeps_the_incumbent(tmp_path):
     assert {p.name for p in out.iterdir()} == FILES
 
 
+@pytest.mark.parametrize("method", ["ml", "cg-mm", "cg-cl"])
+def test_parameters_are_learned_and_predict_reads_them(method, corral, tmp_path):
+    out = tmp_path / "out"
+    process = run(
+        "parameters", "--data", corral, "--target", "class", "--structure", "tan-cmi", "--method", method, "--out", out
+    )
+    assert process.returncode == 0, process.stderr
+    expected = {"model.json", "network.bif"} if method == "ml" else FILES
+    assert {p.name for p in out.iterdir()} == expected
+    frame = pd.read_csv(corral)
+    data = mm.DiscreteDataset.from_frame(frame, "class")
+    network = mm.BayesianNetwork.load(out / "model.json")
+    assert network.structure == mm.tan_cmi(data)
+    rate = (network.predict(frame) == frame["class"]).mean()
+    assert f"accuracy on all 128 rows given: {rate:.4f}" in process.stdout
+    again = run(
+        "parameters",
+        "--data",
+        corral,
+        "--target",
+        "class",
+        "--structure",
+        out / "network.bif",
+        "--method",
+        "ml",
+        "--out",
+        tmp_path / "2",
+    )
+    assert again.returncode == 0, again.stderr
+    assert mm.BayesianNetwork.load(tmp_path / "2" / "model.json").structure == network.structure
+
+
+def test_parameters_refuse_unknown_methods_and_structures(corral, tmp_path):
+    base = ["parameters", "--data", corral, "--target", "class", "--out", tmp_path / "out"]
+    for extra, text in (
+        (["--method", "em"], "--method must be one of ml, cg-mm, cg-cl"),
+        (["--structure", "chain"], "--structure must be one of nb, tan-cmi, tan-cr, omi or a BIF file, got 'chain'"),
+        (["--lam", "0"], "lam must be a number in (0, 1e+06], got 0.0"),
+        (["--validation", "1.5"], "validation must be a DiscreteDataset or a share of the rows in (0, 1), got 1.5"),
+    ):
+        process = run(*base, *extra)
+        assert process.returncode == 2, process.stderr
+        assert text in process.stderr
+
+
 def test_demo_runs_on_a_small_set(tmp_path):
     process = run("demo", "--dataset", "corral", "--out", tmp_path / "out")
     assert process.returncode == 0, process.stderr

@@ -5,13 +5,12 @@ import math
 import numpy as np
 import pytest
 from conformance.programs import PROGRAMS, Case
+from conformance.solver_matrix import MATRICES
 
 from mmbn_opt.program import ProgramKind
 from mmbn_opt.solvers import Solver, SolverResult, get_solver_class, solver_names
 from mmbn_opt.status import SolutionStatus, TerminationStatus
 
-# A solver that is registered gets its place here, for each kind of program that it accepts.
-MATRICES = {ProgramKind.MIXED_INTEGER: ("highs", "scipy", "scip", "cbc")}
 MATRIX = MATRICES[ProgramKind.MIXED_INTEGER]
 
 TOLERANCE = 1e-7

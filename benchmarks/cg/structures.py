@@ -1,0 +1,53 @@
+"""Seconds of each structure heuristic relative to TAN-CR (Pernkopf & Bilmes 2008, Table 4), and what it is worth.
+
+Usage: ``python benchmarks/cg/structures.py [data set ...]`` (default: letter satimage).
+"""
+
+import sys
+import time
+
+from shared_data import load
+
+import mmbn_opt as mm
+from mmbn_opt.heuristics.orders import order_mi
+from mmbn_opt.heuristics.tan_greedy import tan_cr
+from mmbn_opt.scores import classification_rate
+
+HEURISTICS = {
+    "NB": mm.naive_bayes,
+    "TAN-CMI": mm.tan_cmi,
+    "TAN-RO-CR": lambda data: order_mi(data, "RO"),
+    "TAN-OMISP-CR": lambda data: order_mi(data, "OMISP"),
+    "TAN-OMI-CR": order_mi,
+    "TAN-OMI-CL": lambda data: order_mi(data, score="cl"),
+    "TAN-CR": tan_cr,
+    "2-tree-OMI-CR, 5 folds": lambda data: order_mi(data, k=2),
+}
+
+
+def main() -> None:
+    for name in sys.argv[1:] or ["letter", "satimage"]:
+        train, test = load(name)
+        tan_cr(train.subset(slice(0, 200)))  # compile
+        order_mi(train.subset(slice(0, 200)), score="cl")
+        rows = []
+        for label, learn in HEURISTICS.items():
+            if train.n_features > 100 and label.startswith("2-tree"):
+                continue
+            before = time.perf_counter()
+            structure = learn(train)
+            seconds = time.perf_counter() - before
+            network = mm.BayesianNetwork.fit(structure, train)
+            edges = len(structure.edges) - train.n_features
+            rows.append(
+                (label, seconds, edges, classification_rate(network, train), classification_rate(network, test))
+            )
+        whole = next(seconds for label, seconds, *_ in rows if label == "TAN-CR")
+        print(f"\n{name}: {train}")
+        print(f"{'structure':24s}{'seconds':>9s}{'of TAN-CR':>11s}{'edges':>7s}{'train':>8s}{'test':>8s}")
+        for label, seconds, edges, on_train, on_test in rows:
+            print(f"{label:24s}{seconds:9.2f}{seconds / whole:11.2%}{edges:7d}{on_train:8.4f}{on_test:8.4f}")
+
+
+if __name__ == "__main__":
+    main()

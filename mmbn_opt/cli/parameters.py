@@ -1,0 +1,105 @@
+"""``mmbn-opt parameters``: parameters of a given structure."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mmbn_opt.cli import options as opt
+from mmbn_opt.exceptions import InputError
+
+__all__ = ["parameters"]
+
+_STRUCTURES = ("nb", "tan-cmi", "tan-cr", "omi")
+_METHODS = ("ml", "cg-mm", "cg-cl")
+
+
+def parameters(
+    data: opt.Data,
+    target: opt.Target,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the results.", show_default=False)],
+    structure: Annotated[str, typer.Option("--structure", help="nb, tan-cmi, tan-cr, omi, or a BIF file.")] = "nb",
+    method: Annotated[str, typer.Option("--method", help="ml, cg-mm (smooth margin) or cg-cl.")] = "cg-mm",
+    lam: Annotated[float, typer.Option("--lam", help="Scale of the margin for cg-mm.")] = 0.05,
+    kappa: Annotated[float, typer.Option("--kappa", help="Rounding of the hinge for cg-mm.")] = 0.1,
+    validation: Annotated[
+        float, typer.Option("--validation", help="Share of the rows to watch for early stopping.")
+    ] = 0.2,
+    solver: Annotated[str, typer.Option("--solver", help="Solver name, or auto.")] = "conjugate_gradient",
+    time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds.")] = None,
+    threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
+    smoothing: opt.Smoothing = 1.0,
+    categorical: opt.Categorical = "",
+    numeric: opt.Numeric = "",
+    missing: opt.Missing = "error",
+    na: opt.NaValues = "NA,NaN,?",
+    no_discretize: opt.NoDiscretize = False,
+) -> None:
+    """Learn the parameters of a structure: maximum likelihood, smooth margin or conditional likelihood."""
+    from mmbn_opt.cli.progress import Progress
+    from mmbn_opt.cli.structure import exit_status, say_result, write_outputs
+    from mmbn_opt.dispatch import solve
+    from mmbn_opt.interop.atomic import ensure_directory
+    from mmbn_opt.scores import classification_rate
+
+    if method not in _METHODS:
+        raise InputError(f"--method must be one of {', '.join(_METHODS)}, got {method!r}.")
+    ensure_directory(out)
+    preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize)
+    for line in preparation.describe():
+        typer.echo(line, err=True)
+    dataset = preparation.data
+    graph = _structure(structure, dataset)
+    if method == "ml":
+        _maximum_likelihood(graph, dataset, smoothing, out)
+        return
+    formulation = _formulation(method, dataset, graph, lam=lam, kappa=kappa, smoothing=smoothing)
+    with Progress(time_limit) as progress:
+        result = solve(
+            formulation, solver, time_limit=time_limit, threads=threads, seed=seed, callback=progress,
+            validation=validation if validation > 0 else None,
+        )  # fmt: skip
+    command = "mmbn-opt " + shlex.join(sys.argv[1:])
+    write_outputs(result, out, title=f"{formulation.title} on {data.name}", command=command)
+    say_result(result)
+    typer.echo(f"accuracy on all {dataset.n_samples} rows given: {classification_rate(result.model, dataset):.4f}")
+    typer.echo(f"report: {out / 'report.html'}")
+    raise typer.Exit(exit_status(result))
+
+
+def _formulation(method: str, dataset: Any, graph: Any, *, lam: float, kappa: float, smoothing: float) -> Any:
+    from mmbn_opt.formulations import ConditionalLikelihood, SmoothMargin
+
+    if method == "cg-mm":
+        return SmoothMargin(dataset, graph, lam=lam, kappa=kappa, smoothing=smoothing)
+    return ConditionalLikelihood(dataset, graph, smoothing=smoothing)
+
+
+def _structure(name: str, dataset: Any) -> Any:
+    from mmbn_opt.heuristics import naive_bayes, order_mi, tan_cmi, tan_cr
+    from mmbn_opt.interop.bif import read_bif
+    from mmbn_opt.structure import from_edges
+
+    makers = {"nb": naive_bayes, "tan-cmi": tan_cmi, "tan-cr": tan_cr, "omi": order_mi}
+    if name in makers:
+        return makers[name](dataset)
+    if not Path(name).suffix:
+        raise InputError(f"--structure must be one of {', '.join(_STRUCTURES)} or a BIF file, got {name!r}.")
+    return from_edges(dataset, read_bif(name, dataset.class_name).structure.edges)
+
+
+def _maximum_likelihood(graph: Any, dataset: Any, smoothing: float, out: Path) -> None:
+    """Closed form: nothing to solve, nothing to bound."""
+    from mmbn_opt.network import BayesianNetwork
+    from mmbn_opt.scores import classification_rate, conditional_log_likelihood, log_likelihood
+
+    network = BayesianNetwork.fit(graph, dataset, smoothing)
+    network.save(out / "model.json")
+    network.to_bif(out / "network.bif")
+    typer.echo(f"log-likelihood: {log_likelihood(network, dataset):.6f}")
+    typer.echo(f"conditional log-likelihood: {conditional_log_likelihood(network, dataset):.6f}")
+    typer.echo(f"accuracy on all {dataset.n_samples} rows given: {classification_rate(network, dataset):.4f}")
+    typer.echo(f"written: {out / 'model.json'}, {out / 'network.bif'}")

@@ -1,0 +1,11 @@
+"""Which solvers run which kinds of program in the conformance tests; a registered solver gets its place here."""
+
+from mmbn_opt.program import ProgramKind
+
+MATRICES: dict[ProgramKind, tuple[str, ...]] = {
+    ProgramKind.MIXED_INTEGER: ("highs", "scipy", "scip", "cbc"),
+    ProgramKind.NONLINEAR: ("conjugate_gradient", "lbfgs", "scipy_cg"),
+}
+
+WITH_CONSTRAINTS: tuple[str, ...] = ()
+"""Solvers of nonlinear programs that take inequality constraints."""
