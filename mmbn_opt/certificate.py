@@ -1,15 +1,16 @@
 """Certificates: what can be recomputed from the data is recomputed; what cannot is marked as claimed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from mmbn_opt.bounds import ObjectiveBounds
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.result import Certificate, Check, Result
-from mmbn_opt.status import BoundKind, TerminationStatus
+from mmbn_opt.status import BoundKind, Sense, TerminationStatus
 from mmbn_opt.trace import BoundTrace
 
-__all__ = ["OBJECTIVE_TOLERANCE", "PROOF_TOLERANCE", "certify", "certify_run"]
+__all__ = ["OBJECTIVE_TOLERANCE", "PROOF_TOLERANCE", "ReprovedBound", "certify", "certify_run", "reproved_bound"]
 
 OBJECTIVE_TOLERANCE = 1e-8
 """Relative difference that two ways of summing the same objective may have."""
@@ -57,6 +58,7 @@ def certify(model: Any, formulation: Formulation, result: Result | None = None) 
         rel_gap=float(result.settings.get("rel_gap", 0.0)),
         abs_gap=float(result.settings.get("abs_gap", 0.0)),
         bound_source=str(result.stats.get("bound_source", result.solver_name)),
+        reproved=reproved_bound(result.stats, result.sense),
     )
 
 
@@ -71,6 +73,7 @@ def certify_run(
     abs_gap: float,
     bound_source: str,
     extra: Iterable[Check] = (),
+    reproved: "ReprovedBound | None" = None,
 ) -> Certificate:
     """Checks of a model together with the claims of the run that found it."""
     value = formulation.evaluate(model)
@@ -81,7 +84,7 @@ def certify_run(
         *formulation.check(model),
         Check("objective", agrees, f"{value:.6f} recomputed from {samples:,} samples, {_number(reported)} reported"),
         *extra,
-        *_check_bounds(bounds, formulation, bound_source),
+        *_check_bounds(bounds, formulation, bound_source, reproved),
         _check_status(bounds, status, rel_gap, abs_gap),
         _check_trace(trace, bounds),
     ]
@@ -92,10 +95,36 @@ def _number(value: float | None) -> str:
     return "none" if value is None else f"{value:.6f}"
 
 
-def _check_bounds(bounds: ObjectiveBounds, formulation: Formulation, source: str) -> tuple[Check, ...]:
+@dataclass(frozen=True)
+class ReprovedBound:
+    """A dual bound that a proof beside the search has computed anew, in the formulation's sense.
+
+    Parameters
+    ----------
+    value : float
+    detail : str
+        What the proof consists of, with figures.
+    """
+
+    value: float
+    detail: str
+
+
+def reproved_bound(stats: Mapping[str, Any], sense: Sense) -> ReprovedBound | None:
+    """What a solver's statistics say of a bound that was re-proved while it ran."""
+    value, proof = stats.get("bound_reproved"), stats.get("proof", {})
+    if value is None:
+        return None
+    counted = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in proof.items())
+    return ReprovedBound(sense.sign * float(value), counted)
+
+
+def _check_bounds(
+    bounds: ObjectiveBounds, formulation: Formulation, source: str, reproved: ReprovedBound | None
+) -> tuple[Check, ...]:
     if bounds.dual_bound is None and formulation.bound_kind is BoundKind.HEURISTIC:
         return (Check("bound", None, "none is claimed: nothing is said about the distance to the global optimum"),)
-    return _check_bound_side(bounds), _check_bound_source(bounds, formulation, source)
+    return _check_bound_side(bounds), _check_bound_source(bounds, formulation, source, reproved)
 
 
 def _check_bound_side(bounds: ObjectiveBounds) -> Check:
@@ -103,15 +132,27 @@ def _check_bound_side(bounds: ObjectiveBounds) -> Check:
     return Check("bound on the right side", bounds.is_consistent(OBJECTIVE_TOLERANCE), detail)
 
 
-def _check_bound_source(bounds: ObjectiveBounds, formulation: Formulation, source: str) -> Check:
+def _check_bound_source(
+    bounds: ObjectiveBounds, formulation: Formulation, source: str, reproved: ReprovedBound | None
+) -> Check:
     if bounds.dual_bound is None:
         return Check("bound proved", None, "no bound is claimed")
     trivial = formulation.trivial_bound()
     if trivial is not None and abs(trivial - bounds.dual_bound) <= OBJECTIVE_TOLERANCE * max(1.0, abs(trivial)):
         return Check("bound proved", True, f"{trivial:.6f} follows from the formulation alone")
+    if reproved is not None and _no_weaker(bounds, reproved.value):
+        detail = f"{bounds.dual_bound:.6f} computed anew from multipliers beside the search: {reproved.detail}"
+        return Check("bound proved", True, detail)
     return Check(
         "bound proved", None, f"{bounds.dual_bound:.6f} as claimed by {source}; its search tree is not re-proved here"
     )
+
+
+def _no_weaker(bounds: ObjectiveBounds, proved: float) -> bool:
+    """Whether the dual bound claims no more than what was proved."""
+    assert bounds.dual_bound is not None
+    slack = OBJECTIVE_TOLERANCE * max(1.0, abs(proved))
+    return bounds.sense.sign * (bounds.dual_bound - proved) <= slack
 
 
 def _check_status(bounds: ObjectiveBounds, status: TerminationStatus, rel_gap: float, abs_gap: float) -> Check:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from mmbn_opt.certificate import certify_run
+from mmbn_opt.certificate import certify_run, reproved_bound
 from mmbn_opt.exceptions import InputError, MissingDependencyError
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.program import Program, ProgramKind, ProgramSize
@@ -30,7 +30,17 @@ class AutoRule:
     applies: Callable[[ProgramSize], bool] = field(default=lambda size: True, repr=False)
 
 
+SMALL_ROW_FORM = 20_000
+"""Non-zeros of the row form up to which HiGHS is done before another engine has warmed up (see docs: exact search)."""
+
 AUTO_RULES: tuple[AutoRule, ...] = (
+    AutoRule(
+        ProgramKind.MIXED_INTEGER,
+        f"at most {SMALL_ROW_FORM:,} non-zeros",
+        "highs",
+        lambda size: size.nonzeros <= SMALL_ROW_FORM,
+    ),
+    AutoRule(ProgramKind.IMPLICIT_CONCAVE, "any size", "branch_and_cut"),
     AutoRule(ProgramKind.MIXED_INTEGER, "any size", "highs"),
     AutoRule(ProgramKind.NONLINEAR, "no constraints", "lbfgs", lambda size: size.rows == 0),
 )
@@ -219,6 +229,7 @@ def _finish(
             abs_gap=run.abs_gap,
             bound_source=f"{run.bound_source}" + (f" {version}" if run.bound_source == engine.name else ""),
             extra=() if program is None or solution is None else (run.check_vector(program, solution),),
+            reproved=reproved_bound(answer.stats, formulation.sense) if answer is not None else None,
         )
     stats = dict(answer.stats) if answer is not None else {}
     stats |= {"bound_source": run.bound_source, "incumbent_source": run.best_source}

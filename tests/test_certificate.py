@@ -93,3 +93,18 @@ def test_foreign_bounds_are_marked_as_claimed_and_trivial_ones_as_proved(problem
     claimed = verdict(value + 1.0)
     assert claimed.ok is None
     assert "claimed by highs 1.16" in claimed.detail
+
+
+def test_a_bound_that_was_proved_beside_the_search_is_ok_and_no_more_than_that(problem):
+    form, _ = problem
+    result = mm.solve(form, "branch_and_cut")
+    check = next(check for check in result.certificate.checks if check.name == "bound proved")
+    assert check.ok is True
+    assert "computed anew" in check.detail
+    assert result.stats["bound_reproved"] is not None
+    again = mm.certify(result.model, form, result)
+    assert again.ok
+    # In the program's sense, a minimum, a proof of less is a smaller number.
+    less = dataclasses.replace(result, stats={**result.stats, "bound_reproved": result.stats["bound_reproved"] - 5.0})
+    check = next(check for check in mm.certify(result.model, form, less).checks if check.name == "bound proved")
+    assert check.ok is None

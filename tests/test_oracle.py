@@ -20,7 +20,14 @@ def formulation(case, data, acyclicity):
 
 @pytest.mark.parametrize("kind", ["soft_margin", "binary_soft_margin", "generative"])
 @pytest.mark.parametrize(
-    ("solver", "acyclicity"), [("highs", "order"), ("highs", "order-printed"), ("highs", "cluster"), ("scip", "order")]
+    ("solver", "acyclicity"),
+    [
+        ("highs", "order"),
+        ("highs", "order-printed"),
+        ("highs", "cluster"),
+        ("scip", "order"),
+        ("branch_and_cut", "auto"),
+    ],
 )
 def test_every_optimum_of_the_oracle(shared_optima, shared_table, kind, solver, acyclicity):
     table = mm.solvers().set_index("name")

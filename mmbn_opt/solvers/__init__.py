@@ -13,6 +13,7 @@ from .._lazy import delegate
 if TYPE_CHECKING:
     from ._highs_model import write_program
     from .base import Availability, Solver, SolverCallback, SolverEvent, SolverResult
+    from .branch_and_cut import BranchAndCut
     from .cbc import CbcSolver
     from .conjugate_gradient import ConjugateGradientSolver
     from .highs import HighsSolver
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Availability",
+    "BranchAndCut",
     "CbcSolver",
     "ConjugateGradientSolver",
     "HighsSolver",
     "LbfgsSolver",
-    "ScipyCgSolver",
     "ScipSolver",
+    "ScipyCgSolver",
     "ScipyMilpSolver",
     "Solver",
     "SolverCallback",
@@ -43,6 +45,7 @@ __all__ = [
 
 _HOMES = {
     "Availability": "base",
+    "BranchAndCut": "branch_and_cut",
     "CbcSolver": "cbc",
     "ConjugateGradientSolver": "conjugate_gradient",
     "HighsSolver": "highs",

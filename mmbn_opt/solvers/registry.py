@@ -11,6 +11,7 @@ from .base import Solver
 __all__ = ["SolverInfo", "get_solver_class", "solver_names", "solver_table"]
 
 _SOLVERS = {
+    "branch_and_cut": "branch_and_cut:BranchAndCut",
     "highs": "highs:HighsSolver",
     "scipy": "scipy_milp:ScipyMilpSolver",
     "scip": "scip:ScipSolver",

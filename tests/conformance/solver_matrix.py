@@ -4,6 +4,7 @@ from mmbn_opt.program import ProgramKind
 
 MATRICES: dict[ProgramKind, tuple[str, ...]] = {
     ProgramKind.MIXED_INTEGER: ("highs", "scipy", "scip", "cbc"),
+    ProgramKind.IMPLICIT_CONCAVE: ("branch_and_cut",),
     ProgramKind.NONLINEAR: ("conjugate_gradient", "lbfgs", "scipy_cg"),
 }
 

@@ -21,9 +21,9 @@ def build(form):
     return form.build(MIP)
 
 
-def optimum(form):
+def optimum(form, solver="highs"):
     """Optimum without the start heuristics, so that they can't hide a wrong program."""
-    result = mm.solve(form, "highs", starts=[])
+    result = mm.solve(form, solver, starts=[])
     assert result.termination_status is TerminationStatus.OPTIMAL
     assert result.certificate.ok, str(result.certificate)
     value = result.bounds.primal_bound
@@ -44,6 +44,7 @@ def test_margin_optimum_equals_enumeration(problem, max_parents, acyclicity, gam
     form = make(dataset_of(rows, card), max_parents=max_parents, gamma=gamma, acyclicity=acyclicity)
     expected = reference.best_margin(rows, [1.0] * len(rows), card, max_parents, gamma, binary=binary)
     assert optimum(form) == pytest.approx(expected, abs=1e-6)
+    assert optimum(form, "branch_and_cut") == pytest.approx(expected, abs=1e-6)
 
 
 @settings(max_examples=40)
@@ -58,6 +59,7 @@ def test_decomposable_optimum_equals_enumeration(problem, max_parents, acyclicit
     )
     expected = reference.best_decomposable(rows, [1.0] * len(rows), card, max_parents, score, ess)
     assert optimum(form) == pytest.approx(expected, abs=1e-6)
+    assert optimum(form, "branch_and_cut") == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.slow

@@ -1,0 +1,210 @@
+"""The projected program: structure columns alone, the margin sum as an implicit concave term.
+
+``f(eta) = sum_m n_m min(gamma, min_c sum_{i,k} alpha[i,k,m,c] eta[i,k])`` is concave and piecewise linear. At any
+point, with c*(m) the nearest rival and A_g the samples of group g below gamma,
+
+``f_g(y) <= gamma n(g without A_g) + sum_{m in A_g} n_m alpha[., ., m, c*(m)] . y``
+
+for every y, since each term is one affine piece of a minimum. Tables and index replace alpha, which is never formed.
+"""
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..candidates import CandidateParents
+from ..choice_program import GroupCuts
+from ..heuristics.local_search import LocalSearch
+from ..heuristics.objectives import Loss
+from ..margins import MarginTables
+
+__all__ = ["DEFAULT_GROUPS", "MarginTerm", "RoundAndDescend", "class_link_rows", "parent_matrix"]
+
+FloatArray = NDArray[np.float64]
+
+DEFAULT_GROUPS = 12
+"""Groups of samples of a term until a solver asks for another number."""
+
+
+class MarginTerm:
+    """The margin sum over groups of samples as a `ConcaveTerm`.
+
+    Groups hold samples of one class where there are enough groups, and otherwise whole classes; within a class samples
+    are dealt out in order.
+
+    Parameters
+    ----------
+    tables : MarginTables
+    gamma : float
+    n_groups : int
+
+    Examples
+    --------
+    >>> from mmbn_opt.data import DiscreteDataset
+    >>> from mmbn_opt.formulations import SoftMarginStructure
+    >>> data = DiscreteDataset.from_arrays([["a"], ["b"], ["b"]], [0, 1, 0])
+    >>> formulation = SoftMarginStructure(data)
+    >>> term = MarginTerm(formulation.tables, formulation.gamma, n_groups=2)
+    >>> x = formulation.encode(formulation.trivial_start().model)[:formulation.candidates.n_columns]
+    >>> cuts = term.cuts(x)
+    >>> bool(np.allclose(cuts.values, cuts.intercepts + cuts.gradients @ x))
+    True
+    """
+
+    def __init__(self, tables: MarginTables, gamma: float, n_groups: int) -> None:
+        n_groups = int(np.clip(n_groups, 1, tables.n_samples))
+        by_class = np.argsort(tables.labels, kind="stable")
+        group = np.empty(tables.n_samples, dtype=np.int32)
+        group[by_class] = _deal(tables.labels[by_class], tables.weight[by_class], n_groups)
+        order = np.argsort(group, kind="stable")
+        self._tables, self._gamma = tables, gamma
+        self._group = group[order]
+        self._index = np.ascontiguousarray(tables.index[:, order])
+        self._labels = np.ascontiguousarray(tables.labels[order])
+        self._weight = np.ascontiguousarray(tables.weight[order])
+        self._n_groups = int(group.max()) + 1
+        self._active = np.empty(tables.n_samples, dtype=np.int32)
+        self._rival = np.empty(tables.n_samples, dtype=np.int32)
+
+    @cached_property
+    def upper(self) -> FloatArray:
+        """gamma times the weight of each group."""
+        totals = np.bincount(self._group, weights=self._weight, minlength=self._n_groups)
+        return np.asarray(self._gamma * totals, dtype=np.float64)
+
+    @cached_property
+    def _varying(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self._index.any(axis=1))
+
+    def _pass(self, x: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+        from ._margin_kernels import margin_pass
+
+        loss, intercept = np.empty(self._n_groups), np.empty(self._n_groups)
+        n_active = margin_pass(
+            self._tables.table, self._index, self._labels, self._weight, self._gamma, self._tables.binary, self._group,
+            np.flatnonzero(x), x, loss, intercept, self._active, self._rival,
+        )  # fmt: skip
+        return loss, intercept, n_active
+
+    def values(self, x: FloatArray) -> FloatArray:
+        """``f_g(x)``, shape (n_groups,)."""
+        return self.upper - self._pass(x)[0]
+
+    def cuts(self, x: FloatArray) -> GroupCuts:
+        """Values and supergradients of all groups at `x`."""
+        from ._margin_kernels import margin_gradients
+
+        loss, intercept, n_active = self._pass(x)
+        gradients = np.empty((self._n_groups, len(x)))
+        margin_gradients(
+            self._tables.table, self._index, self._labels, self._weight, self._group, self._active, self._rival,
+            n_active, self._varying, gradients,
+        )  # fmt: skip
+        return GroupCuts(self.upper - loss, self.upper - intercept, gradients)
+
+    def regrouped(self, n_groups: int) -> "MarginTerm":
+        """The same sum over another number of groups."""
+        return MarginTerm(self._tables, self._gamma, n_groups)
+
+
+def _deal(labels: NDArray[np.int32], weight: FloatArray, n_groups: int) -> NDArray[np.int32]:
+    """Group of each sample (sorted by class): equal shares of the samples, consecutive in the order given."""
+    return np.asarray(np.arange(len(labels)) * n_groups // len(labels), dtype=np.int32)
+
+
+def parent_matrix(candidates: CandidateParents) -> NDArray[np.bool_]:
+    """Which nodes are parents in each column, shape (n_columns, n_nodes)."""
+    member = np.zeros((candidates.n_columns, candidates.n_nodes), dtype=bool)
+    for column, (_, parents) in enumerate(candidates.columns):
+        member[column, list(parents)] = True
+    return member
+
+
+def class_link_rows(candidates: CandidateParents) -> sp.csr_array:
+    """``sum of class columns with parent j - column of j's empty set <= 0``, where acyclicity implies it.
+
+    A parent of the class has no parents itself when all its other sets hold the class.
+    """
+    c = candidates.class_index
+    if not candidates.class_parents_block_features:
+        return sp.csr_array((0, candidates.n_columns))
+    member = parent_matrix(candidates)
+    first = candidates.offsets[c]
+    rows, columns, values = [], [], []
+    n_rows = 0
+    for j in range(c):
+        as_parent = first + np.flatnonzero(member[first:, j])
+        if not len(as_parent):
+            continue
+        empty = candidates.column_of.get((j, ()))
+        own = [] if empty is None else [empty]
+        rows += [n_rows] * (len(as_parent) + len(own))
+        columns += [*as_parent, *own]
+        values += [1.0] * len(as_parent) + [-1.0] * len(own)
+        n_rows += 1
+    return sp.csr_array((values, (rows, columns)), shape=(n_rows, candidates.n_columns))
+
+
+class RoundAndDescend:
+    """Primal heuristic: round a point to an acyclic choice, node by node from the surest, descend, kick a few times.
+
+    A choice that was reached by rounding before is not searched again: the best choice so far is kicked instead,
+    with fresh random numbers. Answers depend on the calls before, never on time.
+
+    Parameters
+    ----------
+    candidates : CandidateParents
+    loss : Loss
+    seed : int
+    kicks : int
+        Kicks a call.
+    """
+
+    def __init__(self, candidates: CandidateParents, loss: Loss, seed: int = 0, kicks: int = 2) -> None:
+        self._candidates, self._loss = candidates, loss
+        self._seed, self._kicks = seed, kicks
+        self._parents = parent_matrix(candidates)
+        self._seen: set[bytes] = set()
+        self._calls = 0
+        self._best: NDArray[np.intp] | None = None
+        self._best_loss = np.inf
+
+    def __call__(self, x: FloatArray) -> FloatArray | None:
+        """A good integral point, or None where rounding meets a dead end."""
+        choice = self.round(x)
+        if choice is None:
+            return None
+        key = choice.tobytes()
+        if key in self._seen and self._best is not None:
+            choice = self._best
+        self._seen.add(key)
+        self._calls += 1
+        search = LocalSearch(self._candidates, self._loss, seed=self._seed + self._calls, max_kicks=self._kicks)
+        found, loss = choice, np.inf
+        for better, lower in search.run(choice):
+            found, loss = better, lower
+        if loss < self._best_loss:
+            self._best, self._best_loss = found, loss
+        vector = np.zeros(len(x))
+        vector[found] = 1.0
+        return vector
+
+    def round(self, x: FloatArray) -> NDArray[np.intp] | None:
+        """Acyclic choice near `x`, or None."""
+        offsets, n_nodes = self._candidates.offsets, self._candidates.n_nodes
+        surest = np.argsort(-np.maximum.reduceat(x, offsets[:-1]), kind="stable")
+        above = np.eye(n_nodes, dtype=bool)  # above[i, j]: j is i or an ancestor of i
+        choice = np.zeros(n_nodes, dtype=np.intp)
+        for node in surest:
+            first, last = offsets[node], offsets[node + 1]
+            below = above[:, node]
+            fits = ~(self._parents[first:last] & below).any(axis=1)
+            if not fits.any():
+                return None
+            column = first + int(np.argmax(np.where(fits, x[first:last], -1.0)))
+            choice[node] = column
+            gained = above[self._parents[column]].any(axis=0)
+            above[below] |= gained
+        return choice

@@ -1,0 +1,86 @@
+"""Which node to branch on: what each of its columns would cost, estimated from one dual step of the tableau."""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ._tableau import Tableau
+
+__all__ = ["branching_order", "spread"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+@njit(cache=True, nogil=True)
+def column_rises(
+    T: FloatArray, b: FloatArray, d: FloatArray, basic: IntArray, nonbasic: IntArray, height: int, width: int,
+    n_columns: int, owner: NDArray[np.intp], allowed: BoolArray,
+) -> FloatArray:  # fmt: skip
+    """What forcing each column to 1 adds to the objective: its reduced cost and the dearest single repair after it."""
+    rise = np.full(n_columns, np.inf)
+    up = np.full(height, np.inf)  # least cost of raising a basic variable by 1
+    down = np.full(height, np.inf)  # ... and of lowering it
+    for i in range(height):
+        for j in range(width):
+            if nonbasic[j] < n_columns and not allowed[nonbasic[j]]:
+                continue
+            entry = T[i, j]
+            if entry < -1e-9:
+                ratio = max(d[j], 0.0) / -entry
+                if ratio < up[i]:
+                    up[i] = ratio
+            elif entry > 1e-9:
+                ratio = max(d[j], 0.0) / entry
+                if ratio < down[i]:
+                    down[i] = ratio
+    for j in range(width):
+        k = nonbasic[j]
+        if k >= n_columns or not allowed[k]:
+            continue
+        dearest = 0.0
+        for i in range(height):
+            value = b[i] - T[i, j]
+            if value < -1e-9:
+                cost = -value * up[i]
+            elif value > 1e-9 and basic[i] < n_columns and owner[basic[i]] == owner[k]:
+                cost = value * down[i]
+            else:
+                continue
+            if cost > dearest:
+                dearest = cost
+        rise[k] = max(d[j], 0.0) + dearest
+    for i in range(height):
+        k = basic[i]
+        if k >= n_columns or not allowed[k]:
+            continue
+        dearest = 0.0
+        if b[i] < 1.0 - 1e-9:
+            dearest = (1.0 - b[i]) * up[i]
+        for other in range(height):
+            if other != i and basic[other] < n_columns and owner[basic[other]] == owner[k] and b[other] > 1e-9:
+                dearest = max(dearest, b[other] * down[other])
+        rise[k] = dearest
+    return rise
+
+
+def spread(rises: FloatArray, gap: float) -> float:
+    """``sum_k (1 - rise_k / gap)_+^2``: how much of the box is left after branching, the less the better."""
+    left = np.clip(1.0 - rises / gap, 0.0, None)
+    return float((left * left).sum())
+
+
+def branching_order(tableau: Tableau, offsets: NDArray[np.intp], allowed: BoolArray, gap: float) -> list[int]:
+    """Nodes with a choice left, the most promising first."""
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    rise = column_rises(
+        tableau.T, tableau.b, tableau.d, tableau.basic, tableau.nonbasic, tableau.height, tableau.width,
+        tableau.n_columns, owner, allowed,
+    )  # fmt: skip
+    scored = []
+    for node in range(len(offsets) - 1):
+        first, last = offsets[node], offsets[node + 1]
+        if np.count_nonzero(allowed[first:last]) > 1:
+            scored.append((spread(rise[first:last][allowed[first:last]], gap), node))
+    return [node for _, node in sorted(scored)]

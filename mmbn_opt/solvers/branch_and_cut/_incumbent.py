@@ -1,0 +1,84 @@
+"""The best integral point so far, and what it prunes."""
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._pool import RowPool
+
+__all__ = ["Incumbent"]
+
+FloatArray = NDArray[np.float64]
+
+
+class Incumbent:
+    """Best integral point so far, in loss form.
+
+    Parameters
+    ----------
+    pool : RowPool
+    constant : float
+        Objective minus loss.
+    rel_gap, abs_gap : float
+    news : callable
+        Told of every better point.
+    seconds_left : callable
+        The heuristic is not called when it may not end in time.
+    """
+
+    def __init__(
+        self,
+        pool: RowPool,
+        constant: float,
+        rel_gap: float,
+        abs_gap: float,
+        news: Callable[[FloatArray, float], None],
+        seconds_left: Callable[[], float | None],
+    ) -> None:
+        self._pool, self._constant = pool, constant
+        self._rel_gap, self._abs_gap = rel_gap, abs_gap
+        self._news, self._seconds_left = news, seconds_left
+        self._calls = 0
+        self._longest = 0.0
+        self.x: FloatArray | None = None
+        self.loss = math.inf
+
+    def cutoff(self) -> float:
+        """Boxes whose bound reaches this hold nothing that is better by more than the tolerance."""
+        if math.isinf(self.loss):
+            return math.inf
+        objective = abs(self.loss + self._constant)
+        return self.loss - max(1e-9 * max(1.0, objective), self._abs_gap, self._rel_gap * objective * (1 - 1e-6))
+
+    def offer(self, x: FloatArray) -> bool:
+        """Take an integral point if it is acyclic and better."""
+        program = self._pool.program
+        choice = program.choice(x)
+        point = program.vector(choice)
+        loss = self._pool.loss(point)
+        if loss >= self.loss - 1e-12 * max(1.0, abs(loss)) or program.violation(point) > 1e-6:
+            return False
+        self.x, self.loss = point, loss
+        self._news(point, loss)
+        return True
+
+    def consider(self, x: FloatArray) -> None:
+        """Round and improve a fractional point, more rarely as the search goes on."""
+        self._calls += 1
+        heuristic = self._pool.program.primal_heuristic
+        if self._calls > 40 and self._calls % 10:
+            return
+        left = self._seconds_left()
+        if left is not None and left < 1.5 * self._longest:
+            return
+        if heuristic is not None:
+            begin = time.perf_counter()
+            better = heuristic(x)
+            self._longest = max(self._longest, time.perf_counter() - begin)
+            if better is not None:
+                self.offer(better)
+        else:
+            self.offer(x)

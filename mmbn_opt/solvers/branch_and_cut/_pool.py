@@ -1,0 +1,127 @@
+"""Rows in loss form under numbers that the search, its tableaux and the proof share."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...choice_program import ChoiceProgram, ConcaveTerm
+from ...tree_proof import TreeProof
+from .clusters import ClusterSeparator
+
+__all__ = ["RowPool"]
+
+FloatArray = NDArray[np.float64]
+Slots = NDArray[np.int64]
+
+
+@dataclass
+class RowPool:
+    """Rows ``rows[t] . x + s[group[t]] >= rhs[t]``; a row lives as long as somebody holds it.
+
+    Every row is announced to the proof by its origin (a point, a node set, a row of the program), never by its numbers.
+    """
+
+    program: ChoiceProgram
+    term: ConcaveTerm | None
+    separator: ClusterSeparator
+    proof: TreeProof
+    rows: FloatArray = field(init=False)
+    rhs: FloatArray = field(init=False)
+    group: NDArray[np.int32] = field(init=False)
+    holders: NDArray[np.int64] = field(init=False)
+    _free: list[int] = field(default_factory=list)
+    _clusters: dict[bytes, int] = field(default_factory=dict)
+    _cluster_of: dict[int, bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        size = 256
+        self.rows = np.zeros((size, self.program.n_columns))
+        self.rhs, self.group = np.zeros(size), np.full(size, -1, dtype=np.int32)
+        self.holders = np.zeros(size, dtype=np.int64)
+        self._free = list(range(size - 1, -1, -1))
+        self.upper = np.zeros(0) if self.term is None else self.term.upper
+
+    @property
+    def n_groups(self) -> int:
+        """Number of loss groups."""
+        return len(self.upper)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows alive."""
+        return len(self.rhs) - len(self._free)
+
+    def _take(self, count: int) -> Slots:
+        if len(self._free) < count:
+            size = len(self.rhs)
+            more = max(count, size // 2)
+            self.rows = np.concatenate([self.rows, np.zeros((more, self.rows.shape[1]))])
+            self.rhs = np.concatenate([self.rhs, np.zeros(more)])
+            self.group = np.concatenate([self.group, np.full(more, -1, dtype=np.int32)])
+            self.holders = np.concatenate([self.holders, np.zeros(more, dtype=np.int64)])
+            self._free[:0] = range(size + more - 1, size - 1, -1)
+        slots = np.array([self._free.pop() for _ in range(count)], dtype=np.int64)
+        self.holders[slots] = 1
+        return slots
+
+    def hold(self, slots: Slots) -> None:
+        """One more holder of each row."""
+        self.holders[slots] += 1
+
+    def release(self, slots: Slots) -> None:
+        """One holder less; rows without a holder are forgotten."""
+        self.holders[slots] -= 1
+        for slot in slots[self.holders[slots] == 0]:
+            key = self._cluster_of.pop(int(slot), None)
+            if key is not None:
+                del self._clusters[key]
+            self._free.append(int(slot))
+
+    def program_rows(self) -> Slots:
+        """The program's own rows."""
+        slots = self._take(self.program.A.shape[0])
+        for row, slot in enumerate(slots):
+            self.rows[slot] = -self.program.A[[row]].toarray()[0]
+            self.rhs[slot], self.group[slot] = -self.program.row_upper[row], -1
+            self.proof.set_program_row(int(slot), row)
+        return slots
+
+    def cluster(self, members: NDArray[np.bool_]) -> int:
+        """Row of a cluster, held once more when it is known already."""
+        key = members.tobytes()
+        if key in self._clusters:
+            self.holders[self._clusters[key]] += 1
+            return self._clusters[key]
+        slot = int(self._take(1)[0])
+        self.rows[slot] = self.separator.row(members)
+        self.rhs[slot], self.group[slot] = 1.0, -1
+        self.proof.set_cluster_row(slot, members)
+        self._clusters[key], self._cluster_of[slot] = slot, key
+        return slot
+
+    def cuts_at(
+        self, point: FloatArray, target: FloatArray, losses: FloatArray, tolerance: float
+    ) -> tuple[Slots, float]:
+        """Rows of the groups whose piece at `point` is violated at `target` with `losses`; also the loss at `point`.
+
+        Returns
+        -------
+        slots, loss
+        """
+        if self.term is None:
+            return np.zeros(0, dtype=np.int64), 0.0
+        cuts = self.term.cuts(point)
+        lifted = self.upper - cuts.intercepts
+        violation = lifted - cuts.gradients @ target - losses
+        groups = np.flatnonzero(violation > tolerance)
+        slots = self._take(len(groups))
+        self.rows[slots], self.rhs[slots], self.group[slots] = cuts.gradients[groups], lifted[groups], groups
+        if len(groups):
+            self.proof.set_cut_rows(slots, point, groups)
+        return slots, float((self.upper - cuts.values).sum())
+
+    def loss(self, x: FloatArray) -> float:
+        """``c'x`` plus the loss of all groups at `x`."""
+        linear = float(self.program.c @ x)
+        return linear if self.term is None else linear + float((self.upper - self.term.values(x)).sum())

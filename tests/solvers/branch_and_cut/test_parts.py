@@ -1,0 +1,198 @@
+"""The parts of the engine against second methods: enumeration, numpy and scipy's linear programming."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from mmbn_opt.candidates import CandidateParents
+from mmbn_opt.choice_program import ChoiceProgram
+from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.formulations import BinarySoftMarginStructure, SoftMarginStructure
+from mmbn_opt.formulations.implicit import MarginTerm, class_link_rows, parent_matrix
+from mmbn_opt.lagrangian import find_hub
+from mmbn_opt.program import ProgramKind
+from mmbn_opt.solvers.branch_and_cut import _simplex as simplex
+from mmbn_opt.solvers.branch_and_cut._master import Master
+from mmbn_opt.solvers.branch_and_cut._pool import RowPool
+from mmbn_opt.solvers.branch_and_cut._tableau import initial_tableau
+from mmbn_opt.solvers.branch_and_cut.clusters import ClusterSeparator, minimum_cut
+from mmbn_opt.tree_proof import TreeProof
+
+
+def random_point(rng: np.random.Generator, offsets: np.ndarray) -> np.ndarray:
+    sizes = np.diff(offsets)
+    return np.concatenate([rng.dirichlet(np.full(size, 0.3)) for size in sizes])
+
+
+def small_data(seed: int, n_features: int = 4, n_classes: int = 3, n_samples: int = 40) -> DiscreteDataset:
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, size=(n_samples, n_features))
+    codes[:3] = np.arange(3)[:, None]
+    labels = (codes.sum(axis=1) + (rng.random(n_samples) < 0.3)) % n_classes
+    labels[:n_classes] = np.arange(n_classes)
+    return DiscreteDataset.from_arrays(codes, labels, sample_weight=rng.integers(1, 4, n_samples).astype(float))
+
+
+# -- the concave term
+# ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("n_groups", [1, 5, 1000])
+def test_value_and_cuts_equal_a_numpy_twin(*, binary: bool, n_groups: int) -> None:
+    make = BinarySoftMarginStructure if binary else SoftMarginStructure
+    formulation = make(small_data(1, n_samples=300))
+    tables, gamma = formulation.tables, formulation.gamma
+    term = MarginTerm(tables, gamma, n_groups)
+    rng = np.random.default_rng(0)
+    x = random_point(rng, formulation.candidates.offsets)
+    rows = np.stack([tables.coefficients(k) for k in range(tables.n_columns)], axis=1)
+    margins = (rows @ x).reshape(tables.n_samples, -1).min(axis=1)
+    expected = float(tables.weight @ np.minimum(margins, gamma))
+    cuts = term.cuts(x)
+    assert term.values(x).sum() == pytest.approx(expected, rel=1e-12)
+    assert np.allclose(cuts.values, term.values(x), rtol=0, atol=1e-12)
+    assert np.allclose(cuts.values, cuts.intercepts + cuts.gradients @ x, rtol=0, atol=1e-9)
+    assert term.upper.sum() == pytest.approx(gamma * tables.weight.sum())
+    for _ in range(20):
+        other = random_point(rng, formulation.candidates.offsets)
+        assert (term.values(other) <= cuts.intercepts + cuts.gradients @ other + 1e-9).all()
+        assert (term.values(other) <= term.upper + 1e-12).all()
+    assert len(term.upper) == min(n_groups, tables.n_samples)
+
+
+def test_the_projected_program_has_the_value_of_the_row_form() -> None:
+    formulation = SoftMarginStructure(small_data(2))
+    rows, projected = formulation.build(ProgramKind.MIXED_INTEGER), formulation.build(ProgramKind.IMPLICIT_CONCAVE)
+    for start in formulation.starts(seed=0):
+        vector = formulation.encode(start.model, ProgramKind.IMPLICIT_CONCAVE)
+        assert projected.is_feasible(vector)
+        assert projected.value(vector) == pytest.approx(rows.value(formulation.encode(start.model)))
+        assert -projected.value(vector) == pytest.approx(formulation.evaluate(start.model))
+        assert formulation.recover(vector).structure == start.model.structure
+
+
+# -- cluster rows
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_exact_separation_finds_a_violated_cluster_whenever_there_is_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    candidates = CandidateParents.for_margins(5, 2)
+    parents = parent_matrix(candidates)
+    separator = ClusterSeparator(candidates.offsets, parents, find_hub(candidates.offsets, parents))
+    assert separator.exact
+    x = random_point(rng, candidates.offsets)
+    violated = []
+    for size in range(2, 6):
+        for cluster in combinations(range(5), size):
+            members = np.zeros(6, dtype=bool)
+            members[list(cluster)] = True
+            if separator.row(members) @ x < 1 - 1e-4:
+                violated.append(float(separator.row(members) @ x))
+    found = separator.separate(x)
+    assert bool(found) == bool(violated)
+    if found:
+        assert separator.row(found[0]) @ x == pytest.approx(min(violated), abs=1e-6)
+    for members in found:
+        assert separator.row(members) @ x < 1 - 1e-4
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_integral_cycle_is_separated_with_three_parents(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    candidates = CandidateParents.for_all(4, 3)
+    program = ChoiceProgram(
+        np.zeros(candidates.n_columns), candidates.offsets, parent_matrix(candidates), class_link_rows(candidates),
+        np.zeros(0)
+    )  # fmt: skip
+    separator = ClusterSeparator(program.offsets, program.parents, None)
+    choice = np.array([rng.choice(g) for g in program.choice_groups])
+    found = separator.separate(program.vector(choice))
+    assert bool(found) != program.is_acyclic(choice)
+    for members in found:
+        assert separator.row(members) @ program.vector(choice) == 0
+
+
+def test_minimum_cut_of_a_path() -> None:
+    capacity = np.zeros((4, 4))
+    capacity[3, 0], capacity[0, 1], capacity[1, 2] = 0.9, 0.2, 0.5
+    flow, side = minimum_cut(capacity, 3, 2, 1.0)
+    assert flow == pytest.approx(0.2)
+    assert side.tolist() == [False, True, True, False]
+
+
+# -- linear programs
+# ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_dual_simplex_and_master_agree_with_scipy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    formulation = SoftMarginStructure(small_data(seed))
+    program = formulation.build(ProgramKind.IMPLICIT_CONCAVE)
+    assert program.term is not None
+    term = program.term.regrouped(3)
+    proof = TreeProof(program, term)
+    hub = find_hub(program.offsets, program.parents)
+    pool = RowPool(program, term, ClusterSeparator(program.offsets, program.parents, hub), proof)
+    slots = [pool.program_rows()]
+    for _ in range(4):
+        point = random_point(rng, program.offsets)
+        slots.append(pool.cuts_at(point, point, np.full(3, -np.inf), 0.0)[0])
+    members = np.zeros(program.n_nodes, dtype=bool)
+    members[:2] = True
+    slots.append(np.array([pool.cluster(members)]))
+    rows = np.concatenate(slots)
+    allowed = rng.random(program.n_columns) < 0.8
+    allowed[program.offsets[:-1]] = True
+    losses = np.zeros((len(rows), 3))
+    for t, slot in enumerate(rows):
+        if pool.group[slot] >= 0:
+            losses[t, pool.group[slot]] = 1.0
+    choose = np.zeros((program.n_nodes, program.n_columns + 3))
+    for node, group in enumerate(program.choice_groups):
+        choose[node, group] = 1.0
+    bounds = [(0, None if a else 0) for a in allowed] + [(0, None)] * 3
+    other = linprog(
+        np.concatenate([program.c, np.ones(3)]), A_ub=-np.hstack([pool.rows[rows], losses]), b_ub=-pool.rhs[rows],
+        A_eq=choose, b_eq=np.ones(program.n_nodes), bounds=bounds,
+    )  # fmt: skip
+    assert other.status == 0
+    tableau = initial_tableau(pool, allowed, rows, 1e-9, 0)
+    assert tableau.optimise(allowed, np.inf, 10_000) == simplex.OPTIMAL
+    assert tableau.z == pytest.approx(other.fun, rel=1e-6, abs=1e-6)
+    x, s = tableau.point()
+    assert np.add.reduceat(x, program.offsets[:-1]) == pytest.approx(1.0, abs=1e-7)
+    assert s.sum() + program.c @ x == pytest.approx(other.fun, rel=1e-5, abs=1e-5)
+    proof.allowed = allowed.copy()
+    assert proof.prove(rows, tableau.multipliers(rows, np.inf)) == pytest.approx(other.fun, rel=1e-6, abs=1e-6)
+    master = Master(pool, allowed)
+    master.add(rows)
+    assert master.solve(None)
+    value, _, _, lam = master.read()
+    assert value == pytest.approx(other.fun, rel=1e-7, abs=1e-7)
+    assert proof.prove(master.slots, lam) == pytest.approx(other.fun, rel=1e-6, abs=1e-6)
+
+
+def test_forbidden_columns_raise_the_value_or_end_in_a_ray() -> None:
+    """A node left without columns that fit its rows: the ray's multipliers lift the proved bound over any cutoff."""
+    formulation = SoftMarginStructure(small_data(3))
+    program = formulation.build(ProgramKind.IMPLICIT_CONCAVE)
+    assert program.term is not None
+    term = program.term.regrouped(2)
+    proof = TreeProof(program, term)
+    pool = RowPool(program, term, ClusterSeparator(program.offsets, program.parents, program.n_nodes - 1), proof)
+    rows = pool.program_rows()
+    allowed = np.ones(program.n_columns, dtype=bool)
+    # The first feature must have a parent, the class must be its child: its link row cannot hold.
+    allowed[program.offsets[0]] = False
+    last = program.offsets[-2]
+    allowed[last:] = program.parents[last:, 0]
+    tableau = initial_tableau(pool, allowed, rows, 1e-9, 0)
+    assert tableau.optimise(allowed, 1e6, 1000) == simplex.INFEASIBLE
+    proof.allowed = allowed
+    assert proof.prove(rows, tableau.multipliers(rows, 1e6)) >= 1e6

@@ -1,0 +1,139 @@
+"""Limits, interruption, memory, news and refusals of the engine."""
+
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mmbn_opt.choice_program import ChoiceProgram
+from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.formulations import SoftMarginStructure
+from mmbn_opt.program import MixedIntegerProgram, ProgramKind
+from mmbn_opt.scores import log_odds
+from mmbn_opt.solvers.base import SolverEvent
+from mmbn_opt.solvers.branch_and_cut import BranchAndCut
+from mmbn_opt.status import SolutionStatus, TerminationStatus
+
+
+@pytest.fixture(scope="module")
+def hard() -> ChoiceProgram:
+    """Noise: a wide gap that no tree closes in seconds."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, size=(150, 9))
+    data = DiscreteDataset.from_arrays(codes, rng.integers(0, 3, size=150))
+    return SoftMarginStructure(data, gamma=log_odds(0.6)).build(ProgramKind.IMPLICIT_CONCAVE)
+
+
+@pytest.fixture(scope="module")
+def easy() -> ChoiceProgram:
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 2, size=(40, 4))
+    data = DiscreteDataset.from_arrays(codes, codes.sum(axis=1) % 2)
+    return SoftMarginStructure(data).build(ProgramKind.IMPLICIT_CONCAVE)
+
+
+def test_time_limit_returns_both_bounds(hard: ChoiceProgram) -> None:
+    BranchAndCut(options={"node_limit": 3}).solve(hard)  # compiled now
+    begin = time.perf_counter()
+    result = BranchAndCut(time_limit=1.0).solve(hard)
+    assert time.perf_counter() - begin < 4.0
+    assert result.termination_status is TerminationStatus.TIME_LIMIT
+    assert result.bounds.primal_bound is not None
+    assert result.bounds.dual_bound is not None
+    assert result.bounds.dual_bound <= result.bounds.primal_bound
+    assert result.trace.bounds == result.bounds
+
+
+def test_node_limit_and_determinism(hard: ChoiceProgram) -> None:
+    runs = [BranchAndCut(options={"node_limit": 20}).solve(hard) for _ in range(2)]
+    for run in runs:
+        assert run.termination_status is TerminationStatus.NODE_LIMIT
+        assert run.stats["nodes"] == 20
+    assert runs[0].bounds == runs[1].bounds
+    assert runs[0].stats["iterations"] == runs[1].stats["iterations"]
+
+
+def test_forgotten_tableaux_change_the_effort_not_the_answer(easy: ChoiceProgram) -> None:
+    plain = BranchAndCut(options={"groups": 2, "rounds": 1, "strong": 1}).solve(easy)
+    tight = BranchAndCut(options={"groups": 2, "rounds": 1, "strong": 1, "memory_limit": 1}).solve(easy)
+    assert plain.termination_status is tight.termination_status is TerminationStatus.OPTIMAL
+    assert tight.bounds.primal_bound == pytest.approx(plain.bounds.primal_bound, rel=1e-9)
+    assert tight.bounds.dual_bound == pytest.approx(plain.bounds.dual_bound, rel=1e-8)
+
+
+def test_memory_limit_is_heeded(hard: ChoiceProgram) -> None:
+    result = BranchAndCut(options={"node_limit": 60, "memory_limit": 200_000}).solve(hard)
+    assert result.stats["forgotten_tableaux"] > 0
+    free = BranchAndCut(options={"node_limit": 60}).solve(hard)
+    assert free.stats["forgotten_tableaux"] == 0
+    assert result.bounds.is_consistent()
+
+
+def test_the_callback_stops_the_run(hard: ChoiceProgram) -> None:
+    result = BranchAndCut().solve(hard, callback=lambda event: event.dual_bound is not None)
+    assert result.termination_status is TerminationStatus.INTERRUPTED
+    assert result.bounds.dual_bound is not None
+
+
+def test_keyboard_interrupt_keeps_incumbent_and_bound(hard: ChoiceProgram) -> None:
+    def interrupt(event: SolverEvent) -> None:
+        if event.nodes:
+            raise KeyboardInterrupt
+
+    result = BranchAndCut().solve(hard, callback=interrupt)
+    assert result.termination_status is TerminationStatus.INTERRUPTED
+    assert result.solution_status is SolutionStatus.FEASIBLE
+    assert result.bounds.gap_rel < np.inf
+
+
+def test_news_only_gets_better(hard: ChoiceProgram) -> None:
+    events: list[SolverEvent] = []
+    BranchAndCut(time_limit=2.0).solve(hard, callback=events.append)
+    duals = [e.dual_bound for e in events if e.dual_bound is not None]
+    primals = [e.primal_bound for e in events if e.primal_bound is not None]
+    assert duals == sorted(duals)
+    assert primals == sorted(primals, reverse=True)
+    for event in events:
+        if event.solution is not None:
+            assert hard.value(event.solution) == pytest.approx(event.primal_bound)
+
+
+def test_gap_tolerances_end_the_run_early(hard: ChoiceProgram) -> None:
+    result = BranchAndCut(rel_gap=0.9).solve(hard)
+    assert result.termination_status is TerminationStatus.OPTIMAL
+    assert result.bounds.gap_rel <= 0.9
+
+
+def test_forced_cycle_is_infeasible() -> None:
+    parents = np.array([[False, True], [True, False]])
+    program = ChoiceProgram(np.zeros(2), np.array([0, 1, 2]), parents, sp.csr_array((0, 2)), np.zeros(0))
+    result = BranchAndCut().solve(program)
+    assert result.termination_status is TerminationStatus.INFEASIBLE
+    assert result.solution is None
+
+
+def test_one_choice_only() -> None:
+    program = ChoiceProgram(
+        np.array([2.0]), np.array([0, 1]), np.zeros((1, 1), dtype=bool), sp.csr_array((0, 1)), np.zeros(0), offset=1.0
+    )
+    result = BranchAndCut().solve(program)
+    assert result.termination_status is TerminationStatus.OPTIMAL
+    assert result.bounds.primal_bound == result.bounds.dual_bound == 3.0
+
+
+def test_other_programs_and_unknown_options_are_refused(easy: ChoiceProgram) -> None:
+    other = MixedIntegerProgram(
+        np.zeros(1), sp.csr_array((0, 1)), np.zeros(0), np.zeros(0), np.zeros(1), np.ones(1), np.ones(1, dtype=bool)
+    )
+    with pytest.raises(InputError, match="IMPLICIT_CONCAVE"):
+        BranchAndCut().solve(other)
+    with pytest.raises(InputError, match=r"depth.*rounds"):
+        BranchAndCut(options={"depth": 3}).solve(easy)
+
+
+def test_what_was_reproved_is_told(easy: ChoiceProgram) -> None:
+    result = BranchAndCut().solve(easy)
+    assert result.stats["bound_reproved"] == pytest.approx(result.bounds.dual_bound, rel=1e-8)
+    assert result.stats["proof"]["bounds"] > 0
