@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...exceptions import SolverError
+from .._highs_model import quiet_highs
 from ._pool import RowPool, Slots
 
 __all__ = ["Master"]
@@ -39,8 +40,7 @@ class Master:
         lp.a_matrix_.start_ = program.offsets.astype(np.int32)
         lp.a_matrix_.index_ = np.arange(self._n, dtype=np.int32)
         lp.a_matrix_.value_ = np.ones(self._n)
-        self._highs = highspy.Highs()
-        self._highs.setOptionValue("output_flag", False)
+        self._highs = quiet_highs()
         self._highs.setOptionValue("threads", 1)
         self._highs.setOptionValue("presolve", "off")
         self._highs.setOptionValue("solver", "simplex")
