@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mmbn_opt.bounds import ObjectiveBounds as ObjectiveBounds
     from mmbn_opt.certificate import certify as certify
+    from mmbn_opt.convex_certificate import distance_to_optimum as distance_to_optimum
     from mmbn_opt.data import DiscreteDataset as DiscreteDataset
     from mmbn_opt.datasets import dataset_names as dataset_names
     from mmbn_opt.datasets import load_dataset as load_dataset
@@ -25,16 +26,20 @@ if TYPE_CHECKING:
     from mmbn_opt.formulations import BinarySoftMarginStructure as BinarySoftMarginStructure
     from mmbn_opt.formulations import ConditionalLikelihood as ConditionalLikelihood
     from mmbn_opt.formulations import DecomposableStructure as DecomposableStructure
+    from mmbn_opt.formulations import MaxMarginRelaxation as MaxMarginRelaxation
     from mmbn_opt.formulations import SmoothMargin as SmoothMargin
     from mmbn_opt.formulations import SoftMarginStructure as SoftMarginStructure
+    from mmbn_opt.gauge import fix_gauge as fix_gauge
     from mmbn_opt.heuristics import naive_bayes as naive_bayes
     from mmbn_opt.heuristics import order_mi as order_mi
     from mmbn_opt.heuristics import tan_cmi as tan_cmi
     from mmbn_opt.heuristics import tan_cr as tan_cr
+    from mmbn_opt.log_linear import LogLinearClassifier as LogLinearClassifier
     from mmbn_opt.network import BayesianNetwork as BayesianNetwork
     from mmbn_opt.preparation import Preparation as Preparation
     from mmbn_opt.preparation import prepare as prepare
     from mmbn_opt.readers import read_table as read_table
+    from mmbn_opt.renormalization import renormalize as renormalize
     from mmbn_opt.result import Certificate as Certificate
     from mmbn_opt.result import Result as Result
     from mmbn_opt.scores import log_odds as log_odds
@@ -61,7 +66,9 @@ _PUBLIC = {
     "FormatError": "exceptions",
     "InputError": "exceptions",
     "Laplace": "smoothing",
+    "LogLinearClassifier": "log_linear",
     "MDLPDiscretizer": "discretize",
+    "MaxMarginRelaxation": "formulations",
     "MissingDependencyError": "exceptions",
     "MmbnError": "exceptions",
     "ObjectiveBounds": "bounds",
@@ -76,6 +83,8 @@ _PUBLIC = {
     "TerminationStatus": "status",
     "certify": "certificate",
     "dataset_names": "datasets",
+    "distance_to_optimum": "convex_certificate",
+    "fix_gauge": "gauge",
     "from_edges": "structure",
     "load_dataset": "datasets",
     "load_openml": "datasets",
@@ -84,6 +93,7 @@ _PUBLIC = {
     "order_mi": "heuristics",
     "prepare": "preparation",
     "read_table": "readers",
+    "renormalize": "renormalization",
     "solve": "dispatch",
     "solvers": "dispatch",
     "tan_cmi": "heuristics",

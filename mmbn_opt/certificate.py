@@ -7,7 +7,7 @@ from typing import Any
 from mmbn_opt.bounds import ObjectiveBounds
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.result import Certificate, Check, Result
-from mmbn_opt.status import BoundKind, Sense, TerminationStatus
+from mmbn_opt.status import BoundKind, TerminationStatus
 from mmbn_opt.trace import BoundTrace
 
 __all__ = ["OBJECTIVE_TOLERANCE", "PROOF_TOLERANCE", "ReprovedBound", "certify", "certify_run", "reproved_bound"]
@@ -58,7 +58,7 @@ def certify(model: Any, formulation: Formulation, result: Result | None = None) 
         rel_gap=float(result.settings.get("rel_gap", 0.0)),
         abs_gap=float(result.settings.get("abs_gap", 0.0)),
         bound_source=str(result.stats.get("bound_source", result.solver_name)),
-        reproved=reproved_bound(result.stats, result.sense),
+        reproved=reproved_bound(result.stats, formulation),
     )
 
 
@@ -110,13 +110,18 @@ class ReprovedBound:
     detail: str
 
 
-def reproved_bound(stats: Mapping[str, Any], sense: Sense) -> ReprovedBound | None:
-    """What a solver's statistics say of a bound that was re-proved while it ran."""
+def reproved_bound(stats: Mapping[str, Any], formulation: Formulation) -> ReprovedBound | None:
+    """A bound that was computed anew: beside a search while it ran, or here from the multipliers that it left."""
     value, proof = stats.get("bound_reproved"), stats.get("proof", {})
-    if value is None:
-        return None
-    counted = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in proof.items())
-    return ReprovedBound(sense.sign * float(value), counted)
+    if value is not None:
+        counted = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in proof.items())
+        return ReprovedBound(formulation.sense.sign * float(value), f"beside the search, {counted}")
+    prove = getattr(formulation, "prove_bound", None)
+    if prove is not None and stats.get("multipliers") is not None:
+        return ReprovedBound(
+            float(prove(stats["multipliers"])), "the Lagrangian value of the solver's last multipliers"
+        )
+    return None
 
 
 def _check_bounds(
@@ -141,7 +146,7 @@ def _check_bound_source(
     if trivial is not None and abs(trivial - bounds.dual_bound) <= OBJECTIVE_TOLERANCE * max(1.0, abs(trivial)):
         return Check("bound proved", True, f"{trivial:.6f} follows from the formulation alone")
     if reproved is not None and _no_weaker(bounds, reproved.value):
-        detail = f"{bounds.dual_bound:.6f} computed anew from multipliers beside the search: {reproved.detail}"
+        detail = f"{bounds.dual_bound:.6f} computed anew from multipliers: {reproved.detail}"
         return Check("bound proved", True, detail)
     return Check(
         "bound proved", None, f"{bounds.dual_bound:.6f} as claimed by {source}; its search tree is not re-proved here"

@@ -42,8 +42,13 @@ AUTO_RULES: tuple[AutoRule, ...] = (
     ),
     AutoRule(ProgramKind.IMPLICIT_CONCAVE, "any size", "branch_and_cut"),
     AutoRule(ProgramKind.MIXED_INTEGER, "any size", "highs"),
+    AutoRule(ProgramKind.CONVEX, "any size", "convex"),
     AutoRule(ProgramKind.NONLINEAR, "no constraints", "lbfgs", lambda size: size.rows == 0),
 )
+
+
+_BY_OTHER_NAME: Mapping[tuple[Any, ...], str] = {("highs", ProgramKind.CONVEX): "highs-lp"}
+"""HiGHS takes the published relaxation as the linear program that it is."""
 
 
 def solvers() -> "pd.DataFrame":
@@ -81,7 +86,7 @@ def _choose_solver(formulation: Formulation, name: str) -> tuple[type[Solver], P
             if rule.kind in formulation.emits and rule.applies(formulation.estimate_size(rule.kind)):
                 return get_solver_class(rule.solver), rule.kind, f"auto: {rule.kind}, {rule.condition} -> {rule.solver}"
         raise InputError(f"No automatic rule fits {type(formulation).__name__}; name a solver.")
-    solver = get_solver_class(name)
+    solver = get_solver_class(_BY_OTHER_NAME.get((name, *formulation.emits), name))
     shared = formulation.emits & solver.accepts
     if not shared:
         raise InputError(
@@ -163,7 +168,10 @@ def solve(
     if not availability.available:
         raise MissingDependencyError(f"Solver {solver_class.name!r} cannot be used here: {availability.reason}")
     formulation = _with_extras(formulation, validation, seed, threads)
-    run = Run(formulation, time_limit, rel_gap, abs_gap, callback, kind)
+    # Where the optimum is 0, no relative gap is ever small.
+    run = Run(
+        formulation, time_limit, rel_gap, max(abs_gap, getattr(formulation, "negligible_gap", 0.0)), callback, kind
+    )
     size = formulation.estimate_size(kind)
     formulation.refuse_oversized(kind)
     seconds: dict[str, float] = {}
@@ -229,7 +237,7 @@ def _finish(
             abs_gap=run.abs_gap,
             bound_source=f"{run.bound_source}" + (f" {version}" if run.bound_source == engine.name else ""),
             extra=() if program is None or solution is None else (run.check_vector(program, solution),),
-            reproved=reproved_bound(answer.stats, formulation.sense) if answer is not None else None,
+            reproved=reproved_bound(answer.stats, formulation) if answer is not None else None,
         )
     stats = dict(answer.stats) if answer is not None else {}
     stats |= {"bound_source": run.bound_source, "incumbent_source": run.best_source}

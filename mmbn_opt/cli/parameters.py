@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from mmbn_opt.exceptions import InputError
 __all__ = ["parameters"]
 
 _STRUCTURES = ("nb", "tan-cmi", "tan-cr", "omi")
-_METHODS = ("ml", "cg-mm", "cg-cl")
+_METHODS = ("ml", "cg-mm", "cg-cl", "relaxation")
 
 
 def parameters(
@@ -21,13 +22,26 @@ def parameters(
     target: opt.Target,
     out: Annotated[Path, typer.Option("--out", help="Folder for the results.", show_default=False)],
     structure: Annotated[str, typer.Option("--structure", help="nb, tan-cmi, tan-cr, omi, or a BIF file.")] = "nb",
-    method: Annotated[str, typer.Option("--method", help="ml, cg-mm (smooth margin) or cg-cl.")] = "cg-mm",
-    lam: Annotated[float, typer.Option("--lam", help="Scale of the margin for cg-mm.")] = 0.05,
+    method: Annotated[
+        str, typer.Option("--method", help="ml, cg-mm (smooth margin), cg-cl or relaxation (convex).")
+    ] = "cg-mm",
+    lam: Annotated[
+        float | None, typer.Option("--lam", help="Scale of the margin; 0.05 for cg-mm, 0.1 for relaxation by default.")
+    ] = None,
     kappa: Annotated[float, typer.Option("--kappa", help="Rounding of the hinge for cg-mm.")] = 0.1,
     validation: Annotated[
         float, typer.Option("--validation", help="Share of the rows to watch for early stopping.")
     ] = 0.2,
-    solver: Annotated[str, typer.Option("--solver", help="Solver name, or auto.")] = "conjugate_gradient",
+    normalization: Annotated[
+        str, typer.Option("--normalization", help="Of the relaxation: hybrid, floor or published.")
+    ] = "hybrid",
+    B: Annotated[
+        float | None, typer.Option("--B", help="Weight of the slacks in the papers' form; instead of --lam.")
+    ] = None,
+    alpha: Annotated[float, typer.Option("--alpha", help="Weight of the likelihood in the hybrid relaxation.")] = 0.03,
+    min_prob: Annotated[float, typer.Option("--min-prob", help="Smallest probability in the relaxation.")] = 1e-6,
+    rel_gap: Annotated[float, typer.Option("--rel-gap", help="Stop the relaxation at this certified gap.")] = 1e-4,
+    solver: Annotated[str, typer.Option("--solver", help="Solver name, or auto.")] = "auto",
     time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds.")] = None,
     threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
     seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
@@ -42,6 +56,7 @@ def parameters(
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.structure import exit_status, say_result, write_outputs
     from mmbn_opt.dispatch import solve
+    from mmbn_opt.formulations import ConditionalLikelihood, MaxMarginRelaxation, SmoothMargin
     from mmbn_opt.interop.atomic import ensure_directory
     from mmbn_opt.scores import classification_rate
 
@@ -56,12 +71,24 @@ def parameters(
     if method == "ml":
         _maximum_likelihood(graph, dataset, smoothing, out)
         return
-    formulation = _formulation(method, dataset, graph, lam=lam, kappa=kappa, smoothing=smoothing)
+    if method == "relaxation":
+        scale = None if B is not None else 1.0 / _positive("--lam", 0.1 if lam is None else lam)
+        formulation: Any = MaxMarginRelaxation(
+            dataset, graph, gamma=scale, B=B, normalization=normalization, alpha=alpha, min_prob=min_prob,
+            smoothing=smoothing,
+        )  # type: ignore[arg-type]  # fmt: skip
+    elif method == "cg-mm":
+        formulation = SmoothMargin(dataset, graph, lam=0.05 if lam is None else lam, kappa=kappa, smoothing=smoothing)
+    else:
+        formulation = ConditionalLikelihood(dataset, graph, smoothing=smoothing)
+    watched = None if method == "relaxation" or validation <= 0 else validation
     with Progress(time_limit) as progress:
         result = solve(
-            formulation, solver, time_limit=time_limit, threads=threads, seed=seed, callback=progress,
-            validation=validation if validation > 0 else None,
+            formulation, solver, time_limit=time_limit, rel_gap=rel_gap if method == "relaxation" else 0.0,
+            threads=threads, seed=seed, callback=progress, validation=watched,
         )  # fmt: skip
+    if method == "relaxation":
+        result = _normalized(result)
     command = "mmbn-opt " + shlex.join(sys.argv[1:])
     write_outputs(result, out, title=f"{formulation.title} on {data.name}", command=command)
     say_result(result)
@@ -70,12 +97,15 @@ def parameters(
     raise typer.Exit(exit_status(result))
 
 
-def _formulation(method: str, dataset: Any, graph: Any, *, lam: float, kappa: float, smoothing: float) -> Any:
-    from mmbn_opt.formulations import ConditionalLikelihood, SmoothMargin
+def _positive(option: str, value: float) -> float:
+    if not value > 0:
+        raise InputError(f"{option} must be a number > 0, got {value!r}.")
+    return value
 
-    if method == "cg-mm":
-        return SmoothMargin(dataset, graph, lam=lam, kappa=kappa, smoothing=smoothing)
-    return ConditionalLikelihood(dataset, graph, smoothing=smoothing)
+
+def _normalized(result: Any) -> Any:
+    """The result with its factors turned into a network; the certificate says how exactly that can be done."""
+    return result if result.model is None else replace(result, model=result.model.normalize().network)
 
 
 def _structure(name: str, dataset: Any) -> Any:

@@ -4,6 +4,7 @@ from .base import Formulation, Start
 from .binary_soft_margin import BinarySoftMarginStructure
 from .conditional_likelihood import ConditionalLikelihood
 from .decomposable import DecomposableStructure
+from .max_margin_relaxation import MaxMarginRelaxation
 from .smooth_margin import SmoothMargin
 from .soft_margin import SoftMarginStructure
 
@@ -12,6 +13,7 @@ __all__ = [
     "ConditionalLikelihood",
     "DecomposableStructure",
     "Formulation",
+    "MaxMarginRelaxation",
     "SmoothMargin",
     "SoftMarginStructure",
     "Start",

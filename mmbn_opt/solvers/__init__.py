@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from .branch_and_cut import BranchAndCut
     from .cbc import CbcSolver
     from .conjugate_gradient import ConjugateGradientSolver
+    from .convex_chain import ConvexChainSolver
+    from .cvxpy_conic import ClarabelSolver, EcosSolver, ScsSolver
+    from .first_order import FirstOrderSolver
     from .highs import HighsSolver
+    from .interior_point import InteriorPointSolver
+    from .linear_form import LinearFormSolver
+    from .log_barrier import LogBarrierSolver
+    from .pyomo_ipopt import IpoptSolver
     from .registry import SolverInfo, get_solver_class, solver_names, solver_table
     from .scip import ScipSolver
     from .scipy_milp import ScipyMilpSolver
@@ -26,12 +33,21 @@ __all__ = [
     "Availability",
     "BranchAndCut",
     "CbcSolver",
+    "ClarabelSolver",
     "ConjugateGradientSolver",
+    "ConvexChainSolver",
+    "EcosSolver",
+    "FirstOrderSolver",
     "HighsSolver",
+    "InteriorPointSolver",
+    "IpoptSolver",
     "LbfgsSolver",
+    "LinearFormSolver",
+    "LogBarrierSolver",
     "ScipSolver",
     "ScipyCgSolver",
     "ScipyMilpSolver",
+    "ScsSolver",
     "Solver",
     "SolverCallback",
     "SolverEvent",
@@ -44,6 +60,15 @@ __all__ = [
 ]
 
 _HOMES = {
+    "IpoptSolver": "pyomo_ipopt",
+    "LinearFormSolver": "linear_form",
+    "ScsSolver": "cvxpy_conic",
+    "EcosSolver": "cvxpy_conic",
+    "ClarabelSolver": "cvxpy_conic",
+    "LogBarrierSolver": "log_barrier",
+    "FirstOrderSolver": "first_order",
+    "InteriorPointSolver": "interior_point",
+    "ConvexChainSolver": "convex_chain",
     "Availability": "base",
     "BranchAndCut": "branch_and_cut",
     "CbcSolver": "cbc",

@@ -240,7 +240,7 @@ def test_ctrl_c_keeps_the_incumbent(tmp_path):
     assert {p.name for p in out.iterdir()} == FILES
 
 
-@pytest.mark.parametrize("method", ["ml", "cg-mm", "cg-cl"])
+@pytest.mark.parametrize("method", ["ml", "cg-mm", "cg-cl", "relaxation"])
 def test_parameters_are_learned_and_predict_reads_them(method, corral, tmp_path):
     out = tmp_path / "out"
     process = run(
@@ -275,7 +275,7 @@ def test_parameters_are_learned_and_predict_reads_them(method, corral, tmp_path)
 def test_parameters_refuse_unknown_methods_and_structures(corral, tmp_path):
     base = ["parameters", "--data", corral, "--target", "class", "--out", tmp_path / "out"]
     for extra, text in (
-        (["--method", "em"], "--method must be one of ml, cg-mm, cg-cl"),
+        (["--method", "em"], "--method must be one of ml, cg-mm, cg-cl, relaxation"),
         (["--structure", "chain"], "--structure must be one of nb, tan-cmi, tan-cr, omi or a BIF file, got 'chain'"),
         (["--lam", "0"], "lam must be a number in (0, 1e+06], got 0.0"),
         (["--validation", "1.5"], "validation must be a DiscreteDataset or a share of the rows in (0, 1), got 1.5"),

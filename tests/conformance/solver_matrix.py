@@ -5,6 +5,17 @@ from mmbn_opt.program import ProgramKind
 MATRICES: dict[ProgramKind, tuple[str, ...]] = {
     ProgramKind.MIXED_INTEGER: ("highs", "scipy", "scip", "cbc"),
     ProgramKind.IMPLICIT_CONCAVE: ("branch_and_cut",),
+    ProgramKind.CONVEX: (
+        "convex",
+        "interior_point",
+        "first_order",
+        "barrier",
+        "clarabel",
+        "ecos",
+        "scs",
+        "highs-lp",
+        "ipopt",
+    ),
     ProgramKind.NONLINEAR: ("conjugate_gradient", "lbfgs", "scipy_cg"),
 }
 

@@ -1,0 +1,183 @@
+"""Convex solvers against problem size: seconds, certified gap, peak memory, one process a run, resumable.
+
+    python benchmarks/convex/run.py --out DIR [--tasks small,letter,...] [--solvers first_order,...] [--time-limit 60]
+    python benchmarks/convex/run.py --out DIR --plot
+
+Each finished run is a line of ``DIR/runs.jsonl``; a run that is there is not repeated. Figures depend on the machine:
+the load average at the start of each run is recorded.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = Path(os.environ.get("MMBN_SHARED", ROOT.parent / "shared"))
+
+# name: (data set, gamma, normalization, structure)
+TASKS = {
+    "corral-floor": ("corral", 10.0, "floor", "nb"),
+    "car-hybrid": ("car", 10.0, "hybrid", "nb"),
+    "nursery-floor-lambda1": ("nursery", 1.0, "floor", "nb"),
+    "chess-floor-lambda1": ("chess", 1.0, "floor", "nb"),
+    "digits-floor": ("optdigits", 50.0, "floor", "nb"),
+    "satimage-hybrid": ("satimage", 10.0, "hybrid", "nb"),
+    "satimage-floor-lambda1": ("satimage", 1.0, "floor", "nb"),
+    "letter-floor": ("letter", 50.0, "floor", "nb"),
+    "letter-floor-lambda1": ("letter", 1.0, "floor", "nb"),
+    "usps-hybrid": ("usps", 10.0, "hybrid", "nb"),
+    "segment-hybrid-tan": ("segment", 10.0, "hybrid", "tan"),
+    "mnist14-hybrid": ("mnist14", 10.0, "hybrid", "nb"),
+}
+SOLVERS = {
+    "first_order": "first_order:FirstOrderSolver",
+    "interior_point": "interior_point:InteriorPointSolver",
+    "clarabel": "cvxpy_conic:ClarabelSolver",
+    "ecos": "cvxpy_conic:EcosSolver",
+    "scs": "cvxpy_conic:ScsSolver",
+    "barrier": "log_barrier:LogBarrierSolver",
+    "ipopt": "pyomo_ipopt:IpoptSolver",
+}
+
+
+def load(name):
+    """Training part of a reference data set, numeric columns cut by MDLP on it."""
+    import numpy as np
+    import pandas as pd
+
+    import mmbn_opt as mm
+
+    source = "mnist" if name == "mnist14" else name
+    entry = next(e for e in json.loads((SHARED / "data" / "manifest.json").read_text()) if e["name"] == source)
+    frame = pd.read_csv(SHARED / "data" / entry["file"], dtype=str, keep_default_na=False)
+    frame = frame.mask(frame == "").dropna().iloc[: entry["train_rows"]]
+    numeric = [c for c, kind in zip(frame.columns[:-1], entry["feature_kinds"], strict=True) if kind == "numeric"]
+    label = frame["class"].reset_index(drop=True)
+    if name == "mnist14":
+        pixels = frame[numeric].to_numpy(dtype=float).reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)).reshape(-1, 196)
+        frame, numeric = pd.DataFrame(pixels, columns=[f"p{j}" for j in range(196)]), [f"p{j}" for j in range(196)]
+    else:
+        frame = frame.drop(columns="class").reset_index(drop=True)
+        frame = frame.astype(dict.fromkeys(numeric, float))
+    if numeric:
+        codes = np.asarray(mm.MDLPDiscretizer().fit(frame[numeric], label).transform(frame[numeric])).astype(int)
+        frame[numeric] = pd.DataFrame(codes, columns=numeric)
+    frame["class"] = label
+    return mm.DiscreteDataset.from_frame(frame, "class")
+
+
+def one(task, solver, time_limit, rel_gap):
+    """Run in this process; prints one JSON line."""
+    from importlib import import_module
+
+    import mmbn_opt as mm
+    from mmbn_opt.formulations.max_margin_relaxation import MaxMarginRelaxation
+
+    name, gamma, normalization, structure = TASKS[task]
+    data = load(name)
+    graph = mm.naive_bayes(data) if structure == "nb" else mm.tan_cmi(data)
+    relaxation = MaxMarginRelaxation(data, graph, gamma=gamma, normalization=normalization)
+    module, attribute = SOLVERS[solver].split(":")
+    engine = getattr(import_module(f"mmbn_opt.solvers.{module}"), attribute)(time_limit=time_limit, rel_gap=rel_gap)
+    begun = time.perf_counter()
+    program = relaxation.build()
+    start = relaxation.encode(relaxation.maximum_likelihood)
+    build = time.perf_counter() - begun
+    load_average = os.getloadavg()[0]
+    cpu = time.process_time()
+    try:
+        answer = engine.solve(program, start=start)
+    except mm.MmbnError as error:
+        print(json.dumps({"task": task, "solver": solver, "status": "REFUSED", "raw": str(error)}))
+        return
+    reached = {}
+    for level in (1e-1, 1e-2, 1e-3, 1e-4):
+        for record in answer.trace:
+            p, d = record.primal_bound, record.dual_bound
+            if p is not None and d is not None and p - d <= level * abs(p):
+                reached[f"{level:g}"] = record.time_sec
+                break
+    usage = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    facts = {
+        "task": task, "solver": solver, "status": str(answer.termination_status), "raw": answer.raw_status,
+        "samples": program.margins.n_samples, "parameters": program.margins.n_parameters,
+        "classes": program.margins.n_classes, "primal": answer.bounds.primal_bound, "dual": answer.bounds.dual_bound,
+        "gap": answer.bounds.gap_rel, "seconds": answer.stats["solve_sec"], "cpu_seconds": time.process_time() - cpu,
+        "build_seconds": build, "seconds_to_gap": reached, "iterations": answer.stats.get("iterations"),
+        "memory_gb": usage / 1e6, "load_average": load_average, "time_limit": time_limit, "rel_gap": rel_gap,
+    }  # fmt: skip
+    print(json.dumps(facts))
+
+
+def done(path):
+    if not path.exists():
+        return {}
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    return {(r["task"], r["solver"]): r for r in records}
+
+
+def plot(out):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    records = [r for r in done(out / "runs.jsonl").values() if r["status"] != "REFUSED"]
+    figure, axis = plt.subplots(figsize=(7, 4.5), constrained_layout=True)
+    for solver in SOLVERS:
+        points = sorted(
+            (r["samples"] * r["parameters"], r["seconds"], r["gap"]) for r in records if r["solver"] == solver
+        )
+        if points:
+            axis.plot([p[0] for p in points], [p[1] for p in points], "o-", label=solver)
+            for x, y, gap in points:
+                axis.annotate(f"{gap:.0e}", (x, y), fontsize=6, xytext=(3, 3), textcoords="offset points")
+    axis.set(xscale="log", yscale="log", xlabel="merged samples x parameters", ylabel="seconds (gap beside each point)")
+    axis.legend(frameon=False)
+    figure.savefig(out / "seconds.svg")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--tasks", default=",".join(TASKS))
+    parser.add_argument("--solvers", default="first_order,interior_point,clarabel,barrier")
+    parser.add_argument("--time-limit", type=float, default=60.0)
+    parser.add_argument("--rel-gap", type=float, default=1e-3)
+    parser.add_argument("--plot", action="store_true")
+    parser.add_argument("--one", nargs=2, metavar=("TASK", "SOLVER"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        one(*arguments.one, arguments.time_limit, arguments.rel_gap)
+        return
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    path = arguments.out / "runs.jsonl"
+    if not arguments.plot:
+        for task in arguments.tasks.split(","):
+            for solver in arguments.solvers.split(","):
+                if (task, solver) in done(path):
+                    continue
+                command = [
+                    sys.executable, __file__, "--out", str(arguments.out), "--one", task, solver,
+                    "--time-limit", str(arguments.time_limit), "--rel-gap", str(arguments.rel_gap),
+                ]  # fmt: skip
+                environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+                answer = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+                lines = answer.stdout.splitlines()
+                if answer.returncode or not lines:
+                    record = {"task": task, "solver": solver, "status": "REFUSED", "raw": answer.stderr[-500:]}
+                else:
+                    record = json.loads(lines[-1])
+                with path.open("a") as stream:
+                    stream.write(json.dumps(record) + "\n")
+                print(task, solver, record["status"], record.get("seconds"), record.get("gap"), flush=True)
+    plot(arguments.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""IPOPT on convex programs, through Pyomo: an in-process bridge, since no wheel ships the executable.
+
+Pyomo writes the model in the NL format, CasADi reads it and runs the IPOPT that its wheel holds, and values and duals
+come back by the writer's own maps of columns and rows.
+"""
+
+import logging
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..status import TerminationStatus
+from ._convex_host import HostedConvexSolver
+from ._link import EngineAnswer, EngineJob, EngineLink
+from .base import Availability
+
+__all__ = ["IpoptSolver", "NlAnswer", "run", "solve_nl"]
+
+logger = logging.getLogger(__name__)
+
+FloatArray = NDArray[np.float64]
+
+_STATUS = {
+    "Solve_Succeeded": TerminationStatus.OPTIMAL,
+    "Solved_To_Acceptable_Level": TerminationStatus.SLOW_PROGRESS,
+    "Maximum_Iterations_Exceeded": TerminationStatus.ITERATION_LIMIT,
+    "Maximum_CpuTime_Exceeded": TerminationStatus.TIME_LIMIT,
+    "Maximum_WallTime_Exceeded": TerminationStatus.TIME_LIMIT,
+    "Search_Direction_Becomes_Too_Small": TerminationStatus.SLOW_PROGRESS,
+    "User_Requested_Stop": TerminationStatus.INTERRUPTED,
+}
+"""IPOPT's words; anything else is NUMERICAL_ERROR."""
+
+
+@dataclass(frozen=True)
+class IpoptSolver(HostedConvexSolver):
+    """IPOPT (Wachter & Biegler 2006), the interior-point method of the experiments of Pernkopf et al. 2012.
+
+    Parameters
+    ----------
+    options : mapping
+        IPOPT's own options, for example ``{"max_iter": 100}``.
+    """
+
+    name: ClassVar[str] = "ipopt"
+    title: ClassVar[str] = "IPOPT"
+    licence: ClassVar[str] = "EPL-2.0 (CasADi: LGPL-3.0)"
+    extra: ClassVar[str | None] = "ipopt"
+    engine: ClassVar[str] = f"{__name__}:run"
+
+    @classmethod
+    def availability(cls) -> Availability:
+        """Look whether IPOPT solves a one-variable model through the bridge (cached)."""
+        return _probe()
+
+    def _engine_options(self, seconds: float | None) -> Mapping[str, Any]:
+        limits = {} if seconds is None else {"max_wall_time": max(seconds, 0.01)}
+        settings = {"mu_strategy": "adaptive", "tol": 1e-9, "acceptable_tol": 1e-8, "max_iter": 1000}
+        return {**settings, **limits, **self.options}
+
+
+@dataclass(frozen=True, eq=False)
+class NlAnswer:
+    """What IPOPT says of an NL file.
+
+    Parameters
+    ----------
+    x, duals : float64 arrays
+        By the columns and rows of the file; ``duals`` by the convention ``f + duals . g``.
+    objective : float
+    status : str
+    iterations : int
+    """
+
+    x: FloatArray
+    duals: FloatArray
+    objective: float
+    status: str
+    iterations: int
+
+
+def solve_nl(path: str, options: Mapping[str, Any], *, verbose: bool = False) -> NlAnswer:
+    """Run CasADi's IPOPT on an NL file."""
+    casadi: Any = import_module("casadi")
+    builder = casadi.NlpBuilder()
+    builder.import_nl(path, {})
+    problem = {"x": casadi.vertcat(*builder.x), "f": builder.f, "g": casadi.vertcat(*builder.g)}
+    settings = {"print_time": False, "ipopt": {"print_level": 5 if verbose else 0, "sb": "yes", **options}}
+    solver = casadi.nlpsol("solver", "ipopt", problem, settings)
+    found = solver(x0=builder.x_init, lbx=builder.x_lb, ubx=builder.x_ub, lbg=builder.g_lb, ubg=builder.g_ub)
+    stats = solver.stats()
+    return NlAnswer(
+        np.array(found["x"]).ravel(),
+        np.array(found["lam_g"]).ravel(),
+        float(found["f"]),
+        str(stats["return_status"]),
+        int(stats["iter_count"]),
+    )
+
+
+def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
+    """The engine: runs in a thread of the user's process or in a child process."""
+    from ..convex_export import pyomo_model
+
+    program: Any = job.program
+    written = pyomo_model(program, job.start)
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "program.nl")
+        columns, rows = _write_nl(written.model, path)
+        answer = solve_nl(path, job.options, verbose=job.verbose)
+    value = {id(variable): x for variable, x in zip(columns, answer.x, strict=True)}
+    dual = {id(row): y for row, y in zip(rows, answer.duals, strict=True)}
+    w = np.array([value[id(written.model.w[i])] for i in range(program.margins.n_parameters)])
+    # CasADi's multiplier of a lower bound is negative.
+    y = -np.array([dual[id(written.model.margin[r])] for r in range(len(written.sample))])
+    return EngineAnswer(
+        _STATUS.get(answer.status, TerminationStatus.NUMERICAL_ERROR),
+        answer.status,
+        w,
+        iterations=answer.iterations,
+        stats={"raw_objective": answer.objective * written.scale, "multipliers": written.multipliers(program, y)},
+    )
+
+
+def _write_nl(model: Any, path: str) -> tuple[list[Any], list[Any]]:
+    """Write an NL file; returns the variables and constraints in the order of its columns and rows."""
+    from pyomo.repn.plugins.nl_writer import NLWriter
+
+    with open(path, "w", newline="") as stream:
+        info = NLWriter().write(model, stream, symbolic_solver_labels=False, linear_presolve=False)
+    return list(info.variables), list(info.constraints)
+
+
+@cache
+def _probe() -> Availability:
+    cure = 'install it with: pip install "mmbn_opt[ipopt]"'
+    try:
+        casadi: Any = import_module("casadi")
+    except ImportError:
+        return Availability(False, None, f"CasADi, which brings IPOPT, is not installed; {cure}")
+    import pyomo.environ as pyo
+
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(initialize=3.0)
+    model.row = pyo.Constraint(expr=model.x >= 1.0)
+    model.objective = pyo.Objective(expr=pyo.exp(model.x))
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "probe.nl")
+            _write_nl(model, path)
+            answer = solve_nl(path, {})
+    except Exception as error:
+        return Availability(False, casadi.__version__, f"IPOPT fails on a one-variable model: {error}")
+    if abs(answer.objective - np.e) > 1e-5:
+        return Availability(False, casadi.__version__, f"IPOPT finds {answer.objective!r} for e; reinstall casadi.")
+    return Availability(True, f"CasADi {casadi.__version__}")

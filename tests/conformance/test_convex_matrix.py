@@ -1,0 +1,47 @@
+"""The relaxation on small data: every installed convex solver, its point checked and its bound on the right side."""
+
+import pytest
+from conformance.solver_matrix import MATRICES
+
+import mmbn_opt as mm
+from mmbn_opt.program import ProgramKind
+from mmbn_opt.status import SolutionStatus
+
+ROWS = [["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"], ["a", "u"], ["b", "v"]] * 4
+LABELS = [0, 1, 1, 0, 1, 0] * 4
+
+
+def relaxation(normalization):
+    data = mm.DiscreteDataset.from_arrays(ROWS, LABELS)
+    return mm.MaxMarginRelaxation(data, mm.tan_cmi(data), gamma=2.0, normalization=normalization, min_prob=1e-3)
+
+
+@pytest.mark.parametrize("name", MATRICES[ProgramKind.CONVEX])
+@pytest.mark.parametrize("normalization", ["hybrid", "floor", "published"])
+def test_every_convex_solver_reaches_the_same_optimum(name, normalization):
+    solver = mm.solvers().set_index("name").loc[name]
+    if not solver["available"]:
+        pytest.skip(solver["reason"])
+    if name == "highs-lp" and normalization != "published":
+        pytest.skip("only the published form is a linear program")
+    problem = relaxation(normalization)
+    truth = mm.solve(problem, "clarabel").bounds.primal_bound
+    result = mm.solve(problem, name, rel_gap=1e-3, time_limit=60.0)
+    assert result.solution_status is SolutionStatus.FEASIBLE, result.raw_status
+    assert result.bounds.primal_bound == pytest.approx(truth, rel=5e-3)
+    if result.bounds.dual_bound is not None:
+        assert result.bounds.dual_bound <= truth * (1 + 1e-6) + 1e-9
+    assert result.certificate.ok, str(result.certificate)
+
+
+def test_the_default_chain_says_who_solved_it():
+    result = mm.solve(relaxation("hybrid"), rel_gap=1e-4)
+    assert result.solver_name == "convex"
+    assert result.bounds.gap_rel <= 1e-4
+    assert result.certificate.ok
+
+
+def test_highs_takes_the_published_form_under_its_own_name():
+    result = mm.solve(relaxation("published"), "highs")
+    assert result.solver_name == "highs-lp"
+    assert result.certificate.ok
