@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mmbn_opt.discretize import MDLPDiscretizer as MDLPDiscretizer
     from mmbn_opt.dispatch import solve as solve
     from mmbn_opt.dispatch import solvers as solvers
+    from mmbn_opt.estimators import CMMClassifier as CMMClassifier
     from mmbn_opt.exceptions import FormatError as FormatError
     from mmbn_opt.exceptions import InputError as InputError
     from mmbn_opt.exceptions import MissingDependencyError as MissingDependencyError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mmbn_opt.exceptions import SolverError as SolverError
     from mmbn_opt.formulations import BinarySoftMarginStructure as BinarySoftMarginStructure
     from mmbn_opt.formulations import ConditionalLikelihood as ConditionalLikelihood
+    from mmbn_opt.formulations import ConstrainedMaximumMargin as ConstrainedMaximumMargin
     from mmbn_opt.formulations import DecomposableStructure as DecomposableStructure
     from mmbn_opt.formulations import MaxMarginRelaxation as MaxMarginRelaxation
     from mmbn_opt.formulations import SmoothMargin as SmoothMargin
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from mmbn_opt.heuristics import tan_cmi as tan_cmi
     from mmbn_opt.heuristics import tan_cr as tan_cr
     from mmbn_opt.log_linear import LogLinearClassifier as LogLinearClassifier
+    from mmbn_opt.mixture import MixtureClassifier as MixtureClassifier
     from mmbn_opt.network import BayesianNetwork as BayesianNetwork
     from mmbn_opt.preparation import Preparation as Preparation
     from mmbn_opt.preparation import prepare as prepare
@@ -58,8 +61,10 @@ _PUBLIC = {
     "BayesianNetwork": "network",
     "BinarySoftMarginStructure": "formulations",
     "BoundTrace": "trace",
+    "CMMClassifier": "estimators",
     "Certificate": "result",
     "ConditionalLikelihood": "formulations",
+    "ConstrainedMaximumMargin": "formulations",
     "DecomposableStructure": "formulations",
     "Dirichlet": "smoothing",
     "DiscreteDataset": "data",
@@ -70,6 +75,7 @@ _PUBLIC = {
     "MDLPDiscretizer": "discretize",
     "MaxMarginRelaxation": "formulations",
     "MissingDependencyError": "exceptions",
+    "MixtureClassifier": "mixture",
     "MmbnError": "exceptions",
     "ObjectiveBounds": "bounds",
     "Preparation": "preparation",

@@ -18,6 +18,8 @@ _DELEGATES = {
     "read_bif": "mmbn_opt.interop.bif",
     "save_network": "mmbn_opt.interop.json_model",
     "load_network": "mmbn_opt.interop.json_model",
+    "save_mixture": "mmbn_opt.interop.mixture_json",
+    "load_mixture": "mmbn_opt.interop.mixture_json",
     "to_networkx": "mmbn_opt.interop.graphs",
     "from_networkx": "mmbn_opt.interop.graphs",
 }

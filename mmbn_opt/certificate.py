@@ -79,10 +79,16 @@ def certify_run(
     value = formulation.evaluate(model)
     samples = getattr(formulation, "data").n_samples  # noqa: B009
     reported = bounds.primal_bound
-    agrees = reported is not None and abs(value - reported) <= OBJECTIVE_TOLERANCE * max(1.0, abs(value))
+    violation = formulation.infeasibility(model)
+    if violation > 0:
+        agrees = reported is None
+        objective = f"{value:.6f} recomputed, but the constraints are violated by {violation:.3g}: no bound"
+    else:
+        agrees = reported is not None and abs(value - reported) <= OBJECTIVE_TOLERANCE * max(1.0, abs(value))
+        objective = f"{value:.6f} recomputed from {samples:,} samples, {_number(reported)} reported"
     checks = [
         *formulation.check(model),
-        Check("objective", agrees, f"{value:.6f} recomputed from {samples:,} samples, {_number(reported)} reported"),
+        Check("objective", agrees, objective),
         *extra,
         *_check_bounds(bounds, formulation, bound_source, reproved),
         _check_status(bounds, status, rel_gap, abs_gap),

@@ -44,11 +44,15 @@ AUTO_RULES: tuple[AutoRule, ...] = (
     AutoRule(ProgramKind.MIXED_INTEGER, "any size", "highs"),
     AutoRule(ProgramKind.CONVEX, "any size", "convex"),
     AutoRule(ProgramKind.NONLINEAR, "no constraints", "lbfgs", lambda size: size.rows == 0),
+    AutoRule(ProgramKind.NONLINEAR, "constraints", "exterior_penalty"),
 )
 
 
-_BY_OTHER_NAME: Mapping[tuple[Any, ...], str] = {("highs", ProgramKind.CONVEX): "highs-lp"}
-"""HiGHS takes the published relaxation as the linear program that it is."""
+_BY_OTHER_NAME: Mapping[tuple[Any, ...], str] = {
+    ("highs", ProgramKind.CONVEX): "highs-lp",
+    ("ipopt", ProgramKind.NONLINEAR): "ipopt-nlp",
+}
+"""One name for a library that meets two kinds of program through two adapters."""
 
 
 def solvers() -> "pd.DataFrame":
@@ -209,6 +213,12 @@ def _configured(solver_class: type[Solver], base: Solver | None, settings: Mappi
     return solver_class(**settings) if base is None else replace(base, **settings)
 
 
+def _solution_status(run: Run) -> SolutionStatus:
+    if run.best is None:
+        return SolutionStatus.NO_SOLUTION
+    return SolutionStatus.INFEASIBLE if run.best_violation > 0 else SolutionStatus.FEASIBLE
+
+
 def _finish(
     run: Run,
     engine: Solver,
@@ -222,6 +232,7 @@ def _finish(
 ) -> Result:
     formulation = run.formulation
     counters = {} if answer is None else {k: answer.stats.get(k) for k in ("nodes", "iterations")}
+    run.settle()
     solution = None if run.best is None else formulation.encode(run.best, run.kind)
     status = run.termination(answer)
     trace = run.recorder.finish(**counters, source=engine.name if answer is not None else run.best_source)
@@ -247,7 +258,7 @@ def _finish(
         model=run.best,
         certificate=certificate,
         termination_status=status,
-        solution_status=SolutionStatus.NO_SOLUTION if solution is None else SolutionStatus.FEASIBLE,
+        solution_status=_solution_status(run),
         raw_status=answer.raw_status if answer is not None else "solver not called",
         solution=solution,
         bounds=run.bounds,

@@ -16,7 +16,7 @@ from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.program import Program, ProgramKind
 from mmbn_opt.result import Check
 from mmbn_opt.solvers.base import Solver, SolverEvent, SolverResult
-from mmbn_opt.status import SolutionStatus, TerminationStatus
+from mmbn_opt.status import TerminationStatus
 from mmbn_opt.trace import TraceRecord, TraceRecorder
 
 __all__ = ["Run", "RunCallback"]
@@ -43,12 +43,14 @@ class Run:
     best: Any = None
     best_source: str = ""
     bound_source: str = "the formulation"
-    monitored: bool = False
+    best_violation: float = 0.0
     stop_requested: bool = False
     interrupted: bool = False
 
     def __post_init__(self) -> None:
         self.recorder = TraceRecorder(self.formulation.sense, clock=self.elapsed, listener=self._announce)
+        # Under validation the solver chooses the iterate; the largest objective is not what is wanted then.
+        self.watched = getattr(self.formulation, "validation", None) is not None
 
     def elapsed(self) -> float:
         """Seconds since the call."""
@@ -79,13 +81,26 @@ class Run:
     def offer(
         self, model: Any, source: str, *, event: str = "incumbent", dual: float | None = None, at: float | None = None
     ) -> None:
-        """Take a model if its recomputed objective beats the best one."""
+        """Take a model if it violates less, or its recomputed objective beats the best one."""
         value = self.formulation.evaluate(model)
         if not math.isfinite(value):
             return
-        if self.bounds.better_primal(value):
-            self.best, self.best_source = model, source
+        violation = self.formulation.infeasibility(model)
+        if self.watched or violation > 0:
+            # No incumbent: its objective bounds nothing, or is not what it was chosen by.
+            if self.best is None or (violation < self.best_violation):
+                self.best, self.best_source, self.best_violation = model, source, violation
+            if at is not None:
+                self.recorder.record(dual=dual, event=event, source=source, time_sec=at)
+        elif self.best_violation > 0 or self.bounds.better_primal(value):
+            self.best, self.best_source, self.best_violation = model, source, 0.0
             self.recorder.record(primal=value, dual=dual, event=event, source=source, time_sec=at)
+
+    def settle(self) -> None:
+        """Record the objective of a model that was chosen by validation."""
+        if self.watched and self.best is not None and self.best_violation == 0:
+            value = self.formulation.evaluate(self.best)
+            self.recorder.record(primal=value, event="incumbent", source=self.best_source)
 
     def offer_bound(
         self, value: float, source: str, *, nodes: int | None = None, iterations: int | None = None
@@ -105,8 +120,7 @@ class Run:
     def on_event(self, event: SolverEvent, source: str) -> bool:
         """News of the solver: incumbents are recovered and evaluated by us before they count."""
         sign = self.formulation.sense.sign
-        # Under validation the solver keeps the best iterate; the best objective is not what is wanted then.
-        if event.solution is not None and not self.monitored:
+        if event.solution is not None and not self.watched:
             self.offer(self.formulation.recover(event.solution), source)
         if event.dual_bound is not None:
             self.offer_bound(sign * event.dual_bound, source, nodes=event.nodes, iterations=event.iterations)
@@ -132,13 +146,17 @@ class Run:
 
     def call(self, engine: Solver, program: Program) -> SolverResult:
         """Run the solver on what is left of the budget and take what it found."""
-        self.monitored = getattr(program, "monitor", None) is not None
         left = self.left()
         settings = engine if left is None else replace(engine, time_limit=max(left, 0.0))
         start = None if self.best is None else self.formulation.encode(self.best, self.kind)
         answer = settings.solve(program, callback=lambda event: self.on_event(event, engine.name), start=start)
-        if answer.solution is not None and answer.solution_status is SolutionStatus.FEASIBLE:
-            self.offer(self.formulation.recover(answer.solution), engine.name)
+        if answer.solution is not None:
+            model = self.formulation.recover(answer.solution)
+            if self.watched:
+                self.best, self.best_source = model, engine.name
+                self.best_violation = self.formulation.infeasibility(model)
+            else:
+                self.offer(model, engine.name)
         dual = answer.bounds.dual_bound
         if dual is not None:
             self.offer_bound(self.formulation.sense.sign * dual, engine.name)

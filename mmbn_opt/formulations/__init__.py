@@ -3,6 +3,7 @@
 from .base import Formulation, Start
 from .binary_soft_margin import BinarySoftMarginStructure
 from .conditional_likelihood import ConditionalLikelihood
+from .constrained_maximum_margin import ConstrainedMaximumMargin
 from .decomposable import DecomposableStructure
 from .max_margin_relaxation import MaxMarginRelaxation
 from .smooth_margin import SmoothMargin
@@ -11,6 +12,7 @@ from .soft_margin import SoftMarginStructure
 __all__ = [
     "BinarySoftMarginStructure",
     "ConditionalLikelihood",
+    "ConstrainedMaximumMargin",
     "DecomposableStructure",
     "Formulation",
     "MaxMarginRelaxation",

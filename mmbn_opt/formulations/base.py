@@ -44,6 +44,7 @@ class Formulation(ABC):
 
     def refuse_oversized(self, kind: ProgramKind) -> None:
         """Raise `SizeLimitError` with figures when the program of a kind would be over the limits; none by default."""
+        return
 
     @abstractmethod
     def build(self, kind: ProgramKind) -> Program:
@@ -72,6 +73,10 @@ class Formulation(ABC):
     @abstractmethod
     def evaluate(self, model: Any) -> float:
         """Objective of a model, recomputed from the data."""
+
+    def infeasibility(self, model: Any) -> float:
+        """How far a model is from the problem's own constraints; 0 where it meets them, and where there are none."""
+        return 0.0
 
     @abstractmethod
     def check(self, model: Any) -> tuple[Check, ...]:

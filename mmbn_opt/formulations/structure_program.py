@@ -5,6 +5,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar, Literal, overload
 
 import numpy as np
@@ -137,8 +138,10 @@ class StructureFormulation(Formulation):
 
     @abstractmethod
     def _score_part(self) -> tuple[sp.csr_array | None, FloatArray, FloatArray, FloatArray, float]:
-        """Score rows over (structure, score) columns, costs of the structure and of the score columns, upper bounds
-        of the score columns, and the offset (all for a minimum; rows are ``<= 0``).
+        """Score rows and costs, for a minimum.
+
+        Rows (``<= 0``) over the structure and score columns, costs of the structure and of the score columns, upper
+        bounds of the score columns, and the offset.
         """
 
     @overload
@@ -230,8 +233,7 @@ class StructureFormulation(Formulation):
     def recover(self, solution: FloatArray) -> BayesianNetwork:
         """Network whose parent sets are the columns nearest to 1."""
         offsets = self.candidates.offsets
-        pairs = zip(offsets[:-1], offsets[1:], strict=True)
-        choice = np.array([a + int(np.argmax(solution[a:b])) for a, b in pairs], dtype=np.intp)
+        choice = np.array([a + int(np.argmax(solution[a:b])) for a, b in pairwise(offsets)], dtype=np.intp)
         return self.model_of(self.structure_of(choice))
 
     def choice_of(self, structure: Structure) -> Choice:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .conjugate_gradient import ConjugateGradientSolver
     from .convex_chain import ConvexChainSolver
     from .cvxpy_conic import ClarabelSolver, EcosSolver, ScsSolver
+    from .exterior_penalty import ExteriorPenaltySolver
     from .first_order import FirstOrderSolver
     from .highs import HighsSolver
     from .interior_point import InteriorPointSolver
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from .pyomo_ipopt import IpoptSolver
     from .registry import SolverInfo, get_solver_class, solver_names, solver_table
     from .scip import ScipSolver
+    from .scipy_constrained import SlsqpSolver, TrustConstrSolver
     from .scipy_milp import ScipyMilpSolver
     from .scipy_minimize import LbfgsSolver, ScipyCgSolver
 
@@ -37,6 +39,7 @@ __all__ = [
     "ConjugateGradientSolver",
     "ConvexChainSolver",
     "EcosSolver",
+    "ExteriorPenaltySolver",
     "FirstOrderSolver",
     "HighsSolver",
     "InteriorPointSolver",
@@ -48,11 +51,13 @@ __all__ = [
     "ScipyCgSolver",
     "ScipyMilpSolver",
     "ScsSolver",
+    "SlsqpSolver",
     "Solver",
     "SolverCallback",
     "SolverEvent",
     "SolverInfo",
     "SolverResult",
+    "TrustConstrSolver",
     "get_solver_class",
     "solver_names",
     "solver_table",
@@ -60,6 +65,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "TrustConstrSolver": "scipy_constrained",
+    "SlsqpSolver": "scipy_constrained",
+    "ExteriorPenaltySolver": "exterior_penalty",
     "IpoptSolver": "pyomo_ipopt",
     "LinearFormSolver": "linear_form",
     "ScsSolver": "cvxpy_conic",

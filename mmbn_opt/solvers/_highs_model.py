@@ -12,7 +12,15 @@ from highspy._core import _Highs
 from ..exceptions import InputError, SolverError
 from ..program import MixedIntegerProgram
 
-__all__ = ["check_options", "load_program", "quiet_highs", "require_ok", "set_option", "write_program"]
+__all__ = [
+    "check_options",
+    "fresh_scheduler",
+    "load_program",
+    "quiet_highs",
+    "require_ok",
+    "set_option",
+    "write_program",
+]
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "kBool": (bool, np.bool_),
@@ -31,6 +39,11 @@ def quiet_highs() -> Any:
     highs = _Highs()
     require_ok(highs.setOptionValue("output_flag", False), "output_flag = False")
     return highs
+
+
+def fresh_scheduler() -> None:
+    """Forget the scheduler of this thread: one left over from a run elsewhere makes the next run fail."""
+    _Highs.resetGlobalScheduler(True)
 
 
 def require_ok(status: Any, what: str) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..program import MixedIntegerProgram, ProgramKind
 from ..status import TerminationStatus
 from ._drive import run_engine, wants_child
-from ._highs_model import check_options, load_program, quiet_highs, require_ok, set_option
+from ._highs_model import fresh_scheduler, check_options, load_program, quiet_highs, require_ok, set_option
 from ._link import EngineAnswer, EngineJob, EngineLink, Throttle
 from .base import Availability, Solver, SolverCallback, SolverResult
 
@@ -124,7 +124,7 @@ def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
     """The engine: runs in a thread of the user's process or in a child process."""
     highs = quiet_highs()
     # Each thread keeps a scheduler from its last run, and refuses to run with another number of threads.
-    _Highs.resetGlobalScheduler(True)
+    fresh_scheduler()
     try:
         load_program(highs, job.program)
         _set_options(highs, job)

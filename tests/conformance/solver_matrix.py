@@ -16,8 +16,16 @@ MATRICES: dict[ProgramKind, tuple[str, ...]] = {
         "highs-lp",
         "ipopt",
     ),
-    ProgramKind.NONLINEAR: ("conjugate_gradient", "lbfgs", "scipy_cg"),
+    ProgramKind.NONLINEAR: (
+        "conjugate_gradient",
+        "lbfgs",
+        "scipy_cg",
+        "exterior_penalty",
+        "slsqp",
+        "trust_constr",
+        "ipopt-nlp",
+    ),
 }
 
-WITH_CONSTRAINTS: tuple[str, ...] = ()
+WITH_CONSTRAINTS: tuple[str, ...] = ("exterior_penalty", "slsqp", "trust_constr", "ipopt-nlp")
 """Solvers of nonlinear programs that take inequality constraints."""

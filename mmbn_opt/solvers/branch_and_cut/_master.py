@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...exceptions import SolverError
-from .._highs_model import quiet_highs
+from .._highs_model import fresh_scheduler, quiet_highs
 from ._pool import RowPool, Slots
 
 __all__ = ["Master"]
@@ -40,6 +40,7 @@ class Master:
         lp.a_matrix_.start_ = program.offsets.astype(np.int32)
         lp.a_matrix_.index_ = np.arange(self._n, dtype=np.int32)
         lp.a_matrix_.value_ = np.ones(self._n)
+        fresh_scheduler()
         self._highs = quiet_highs()
         self._highs.setOptionValue("threads", 1)
         self._highs.setOptionValue("presolve", "off")

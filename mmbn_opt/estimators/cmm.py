@@ -1,0 +1,333 @@
+"""Constrained maximum margin as a scikit-learn classifier: any number of classes, tau and K chosen inside `fit`."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.formulations.constrained_maximum_margin import ConstrainedMaximumMargin
+from mmbn_opt.mixture import DecisionRule, MixtureClassifier, MixturePart
+from mmbn_opt.mixture_data import NumericDataset
+from mmbn_opt.solvers.base import SolverResult
+from mmbn_opt.solvers.exterior_penalty import ExteriorPenaltySolver
+from mmbn_opt.status import SolutionStatus, TerminationStatus
+
+from ._folds import stratified_folds
+
+__all__ = ["CMMClassifier", "CMMPart"]
+
+FloatArray = NDArray[np.float64]
+
+COMPONENTS = (1, 2, 3, 4, 5)
+TAUS = (0.000025, 0.00025, 0.0025, 0.025, 0.25, 2.5)
+ITERATIONS = (0, 10, 30, 100, 300)
+"""What "cv" chooses from; the paper tries K = 3, 4, 5, these tau up to 0.25, and no early stop."""
+
+_SEVERITY = (
+    TerminationStatus.LOCALLY_OPTIMAL, TerminationStatus.SLOW_PROGRESS, TerminationStatus.ITERATION_LIMIT,
+    TerminationStatus.TIME_LIMIT, TerminationStatus.INTERRUPTED, TerminationStatus.NUMERICAL_ERROR,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class CMMPart:
+    """One binary program of a classifier.
+
+    Parameters
+    ----------
+    positive : label
+    negative : label or None
+        None stands for all other classes.
+    result : SolverResult
+        In the sense of the program, a minimum of minus the margin.
+    margin : float
+        Soft margin of the answer, recomputed, in nats.
+    violated : DataFrame
+        Samples that miss xi: row of the training data, label, log-odds, violation.
+    """
+
+    positive: Any
+    negative: Any
+    result: SolverResult
+    margin: float
+    violated: pd.DataFrame
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every sample has log-odds of at least xi."""
+        return self.violated.empty
+
+
+@dataclass(frozen=True)
+class _Settings:
+    n_components: int
+    tau: float
+    iterations: int | None
+
+
+class CMMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Gaussian mixtures with constrained maximum margins, one program a pair of classes or a class.
+
+    Parameters
+    ----------
+    n_components : int, sequence of int, or "cv"
+        Gaussians a class, K. Of several values one is chosen by cross-validation inside `fit`; "cv" stands for 1 to 5.
+        A class with fewer samples than K is an error, except inside the cross-validation, where it gets fewer.
+    tau : float, sequence of float, or "cv"
+        Lower limit of the variances, in units of each feature's own variance; "cv": 0.000025 to 2.5 by tens.
+    iterations : int, None, a sequence of these, or "cv"
+        Stop each program after so many inner iterations; 0 is the start itself, None goes on to the end of the
+        sequence. On separable data the margin has no maximum inside the model, so an early stop is what regularises;
+        "cv": 0, 10, 30, 100, 300.
+    h, xi, penalty, xi_growth
+        As in `ConstrainedMaximumMargin`.
+    strategy : {"one-vs-one", "one-vs-rest"}
+        Max Wins among the pairs (ties: see `MixtureClassifier`), or the largest log-odds against the rest.
+    start : {"k-means", "em"}
+        The paper starts at k-means; "em" at maximum likelihood, and at k-means where values are missing or a class has
+        fewer different samples than components.
+    inner : {"lbfgs", "golden-section"}
+    missing : {"error", "marginalize"}
+        NaN: an error, or dropped from the diagonal Gaussians, in training and prediction alike.
+    cv : int
+        Folds of the choice.
+    time_limit : float or None
+        Seconds for the final fit; programs without time left keep their start.
+    n_jobs : int or None
+        Processes of the choice (joblib).
+    random_state : int
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+    model_ : MixtureClassifier
+    parts_ : tuple of CMMPart
+        One a program: status, margin, violated samples.
+    termination_status_ : TerminationStatus
+        The worst of the parts.
+    n_components_, tau_, iterations_
+        What was chosen.
+    cv_results_ : DataFrame or None
+        Mean classification rate of each candidate; the choice is the highest, ties go to the first (fewest components,
+        largest tau, fewest iterations).
+
+    References
+    ----------
+    Guo, Liu, Guo, Li, Geng 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = CMMClassifier(n_components=1, tau=0.025, iterations=30).fit(X, y)
+    >>> model.score(X, y) > 0.95, len(model.parts_)
+    (True, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: int | Sequence[int] | Literal["cv"] = 1,
+        tau: float | Sequence[float] | Literal["cv"] = 0.0025,
+        iterations: int | Sequence[int | None] | Literal["cv"] | None = None,
+        *,
+        h: float = 10.0,
+        xi: float = 2.6,
+        penalty: Literal["exterior", "printed"] = "exterior",
+        xi_growth: float = 1.0,
+        strategy: Literal["one-vs-one", "one-vs-rest"] = "one-vs-one",
+        start: Literal["k-means", "em"] = "k-means",
+        inner: Literal["lbfgs", "golden-section"] = "lbfgs",
+        missing: Literal["error", "marginalize"] = "error",
+        cv: int = 5,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.tau = tau
+        self.iterations = iterations
+        self.h = h
+        self.xi = xi
+        self.penalty = penalty
+        self.xi_growth = xi_growth
+        self.strategy = strategy
+        self.start = start
+        self.inner = inner
+        self.missing = missing
+        self.cv = cv
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> "CMMClassifier":
+        """Choose what is to be chosen, then solve one program a pair of classes (or a class)."""
+        began = time.perf_counter()
+        self._check_settings()
+        allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
+        X, y = validate_data(self, X, y, ensure_all_finite=allow_nan, dtype=np.float64)
+        check_classification_targets(y)
+        data = NumericDataset.from_arrays(X, y, missing=self.missing)
+        candidates = self._candidates()
+        for candidate in candidates:
+            data.require_members(candidate.n_components)
+        self.cv_results_: pd.DataFrame | None = None
+        chosen = candidates[0] if len(candidates) == 1 else self._choose(data, candidates)
+        self.n_components_, self.tau_, self.iterations_ = chosen.n_components, chosen.tau, chosen.iterations
+        deadline = None if self.time_limit is None else began + self.time_limit
+        self.model_, self.parts_ = self._fit_parts(data, chosen, deadline)
+        self.classes_ = data.classes
+        self.termination_status_ = max((part.result.termination_status for part in self.parts_), key=_severity)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Most probable class."""
+        probabilities = self.predict_proba(X)
+        labels: NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
+        return labels
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities as `MixtureClassifier.predict_proba` defines them."""
+        x = self._validated(X)
+        return self.model_.predict_proba(x)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores of the classes; for two classes the log-odds of the second."""
+        x = self._validated(X)
+        scores = self.model_.decision_values(x)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn whether NaN may stand in X."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "marginalize"
+        return tags
+
+    def _validated(self, X: Any) -> Any:
+        check_is_fitted(self, "model_")
+        allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
+        return validate_data(self, X, reset=False, ensure_all_finite=allow_nan, dtype=np.float64)
+
+    # -- the choice ---------------------------------------------------------------------------------------------
+
+    def _check_settings(self) -> None:
+        for name, allowed in (("strategy", ("one-vs-one", "one-vs-rest")), ("start", ("k-means", "em"))):
+            if getattr(self, name) not in allowed:
+                raise InputError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}.")
+        if self.cv < 2:
+            raise InputError(f"cv must be a number of folds of at least 2, got {self.cv!r}.")
+
+    def _candidates(self) -> list[_Settings]:
+        components = _values("n_components", self.n_components, COMPONENTS)
+        taus = _values("tau", self.tau, TAUS)
+        iterations = _values("iterations", self.iterations, ITERATIONS)
+        for limit in iterations:
+            if limit is not None and (isinstance(limit, bool) or limit != int(limit) or limit < 0):
+                raise InputError(f"iterations must be whole numbers of at least 0 or None, got {limit!r}.")
+        ordered = (
+            sorted(set(components)),
+            sorted(set(taus), reverse=True),
+            sorted(set(iterations), key=lambda limit: np.inf if limit is None else limit),
+        )
+        return [_Settings(k, tau, limit) for k, tau, limit in product(*ordered)]
+
+    def _choose(self, data: NumericDataset, candidates: list[_Settings]) -> _Settings:
+        from joblib import Parallel, delayed  # type: ignore[import-untyped]
+
+        folds = stratified_folds(data, self.cv, self.random_state)
+        tasks = [(candidate, fold) for candidate in candidates for fold in range(self.cv)]
+        counts = Parallel(n_jobs=self.n_jobs)(
+            delayed(self._rightly_classified)(data, candidate, folds == fold) for candidate, fold in tasks
+        )
+        right = np.array(counts, dtype=np.float64).reshape(len(candidates), self.cv)
+        rates = right.sum(axis=1) / max(1, int((folds >= 0).sum()))
+        self.cv_results_ = pd.DataFrame(
+            [(c.n_components, c.tau, c.iterations) for c in candidates],
+            columns=["n_components", "tau", "iterations"],
+            dtype=object,
+        ).assign(rate=rates)
+        return candidates[int(rates.argmax())]
+
+    def _rightly_classified(self, data: NumericDataset, settings: _Settings, held_out: NDArray[np.bool_]) -> int:
+        if not held_out.any():
+            return 0
+        train = NumericDataset.from_arrays(data.z[~held_out], data.codes[~held_out], missing="marginalize")
+        model, _ = self._fit_parts(train, settings, None)
+        return int((model.predict(data.z[held_out]) == data.codes[held_out]).sum())
+
+    # -- the programs -------------------------------------------------------------------------------------------
+
+    def _fit_parts(
+        self, data: NumericDataset, settings: _Settings, deadline: float | None
+    ) -> tuple[MixtureClassifier, tuple[CMMPart, ...]]:
+        """A program for every pair of classes, or for every class; the time left is shared among those to come."""
+        codes = range(data.n_classes)
+        rivals: list[tuple[int, int | None]] = list(combinations(codes, 2))
+        rule = DecisionRule.MAX_WINS
+        if self.strategy == "one-vs-rest" and data.n_classes > 2:
+            rivals, rule = [(c, None) for c in codes], DecisionRule.ONE_VS_REST
+        parts, mixtures, interrupted = [], [], False
+        for done, (positive, negative) in enumerate(rivals):
+            limit = None
+            if deadline is not None:
+                limit = max(0.0, deadline - time.perf_counter()) / (len(rivals) - done)
+            part, mixture = self._fit_part(data, positive, negative, settings, 0.0 if interrupted else limit)
+            interrupted = interrupted or part.result.termination_status is TerminationStatus.INTERRUPTED
+            parts.append(part)
+            mixtures.append(mixture)
+        model = MixtureClassifier(data.classes, data.feature_names, rule, tuple(mixtures), data.location, data.scale)
+        return model, tuple(parts)
+
+    def _fit_part(
+        self, data: NumericDataset, positive: int, negative: int | None, settings: _Settings, limit: float | None
+    ) -> tuple[CMMPart, MixturePart]:
+        rows = np.flatnonzero((data.codes == positive) | (negative is None) | (data.codes == negative))
+        labels = np.where(data.codes[rows] == positive, 0, 1)
+        members = int(np.bincount(labels).min())
+        formulation = ConstrainedMaximumMargin(
+            data.z[rows], labels, min(settings.n_components, members), self.h, self.xi, settings.tau, self.penalty,
+            xi_growth=self.xi_growth, missing="marginalize", seed=self.random_state,
+        )  # fmt: skip
+        solver = ExteriorPenaltySolver(inner=self.inner, time_limit=limit, max_iterations=settings.iterations)
+        start = None
+        if self.start == "em":
+            start = next((formulation.encode(s.model) for s in formulation.starts()), None)
+        result = solver.solve(formulation.build(), start=start)
+        assert result.solution is not None
+        assert result.solution_status is not SolutionStatus.NO_SOLUTION
+        binary = formulation.recover(result.solution)
+        violated = formulation.violated_samples(binary)
+        violated = violated.assign(row=rows[violated["row"]], label=data.classes[data.codes[rows[violated["row"]]]])
+        others = tuple(c for c in range(data.n_classes) if c != positive) if negative is None else (negative,)
+        fitted = binary.parts[0]
+        mixture = MixturePart(
+            ((positive,), others),
+            fitted.log_prior,
+            tuple(density.rescaled(binary.location, binary.scale) for density in fitted.densities),
+        )
+        rival = None if negative is None else data.classes[negative]
+        part = CMMPart(data.classes[positive], rival, result, formulation.evaluate(binary), violated)
+        return part, mixture
+
+
+def _severity(status: TerminationStatus) -> int:
+    return _SEVERITY.index(status) if status in _SEVERITY else len(_SEVERITY)
+
+
+def _values(name: str, given: Any, default: tuple[Any, ...]) -> tuple[Any, ...]:
+    if isinstance(given, str):
+        if given != "cv":
+            raise InputError(f'{name} must be a number, a sequence of numbers, or "cv", got {given!r}.')
+        return default
+    values = tuple(given) if isinstance(given, (Sequence, np.ndarray)) else (given,)
+    if not values:
+        raise InputError(f"{name} is an empty sequence; give at least one value to choose from.")
+    return values

@@ -1,0 +1,196 @@
+"""Mixture classifiers as JSON: everything that prediction needs, every digit of it."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
+from mmbn_opt.interop._labels import label_from_json, label_to_json
+from mmbn_opt.interop._reading import read_text
+from mmbn_opt.interop.atomic import write_text_atomic
+from mmbn_opt.mixture import DecisionRule, MixtureClassifier, MixturePart
+from mmbn_opt.mixture_density import MixtureDensity
+
+__all__ = ["FORMAT", "FORMAT_VERSION", "load_mixture", "mixture_from_dict", "mixture_to_dict", "save_mixture"]
+
+FORMAT = "mmbn_opt/mixture"
+FORMAT_VERSION = 1
+
+FloatArray = NDArray[np.float64]
+
+_LABEL_TYPE = re.compile(r"bool|object|str|u?int(8|16|32|64)|float(16|32|64)")
+_RULES = {str(rule): rule for rule in DecisionRule}
+
+
+def save_mixture(model: MixtureClassifier, path: str | Path) -> None:
+    """Write a classifier as JSON, whole or not at all.
+
+    Raises
+    ------
+    InputError
+        If the path cannot be written, or a label has a type that JSON cannot hold.
+    """
+    write_text_atomic(path, json.dumps(mixture_to_dict(model), allow_nan=False) + "\n")
+
+
+def load_mixture(path: str | Path) -> MixtureClassifier:
+    """Read a classifier that `save_mixture` wrote.
+
+    Raises
+    ------
+    FormatError
+        If the file is not such a classifier; the message names the part that is wrong.
+    SizeLimitError
+        If the file is larger than any classifier that can be used.
+    """
+    text = read_text(path, "model file")
+    try:
+        content = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{str(path)!r} is not a model file: {error}.") from error
+    try:
+        return mixture_from_dict(content)
+    except SizeLimitError:
+        raise
+    except InputError as error:
+        raise FormatError(f"{str(path)!r} is not a usable model file. {error}") from error
+
+
+def mixture_to_dict(model: MixtureClassifier) -> dict[str, Any]:
+    """The content of a model file as plain Python values.
+
+    Examples
+    --------
+    >>> model = MixtureClassifier.fit([[0.0], [1.0], [5.0], [6.0]], [False, False, True, True])
+    >>> content = mixture_to_dict(model)
+    >>> content["classes"], content["rule"], content["location"]
+    ([False, True], 'bayes', [3.0])
+    """
+    return {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "classes": [label_to_json(label, "class") for label in model.classes],
+        "class_type": "str" if model.classes.dtype.kind == "U" else model.classes.dtype.name,
+        "features": list(model.feature_names),
+        "rule": str(model.rule),
+        "location": model.location.tolist(),
+        "scale": model.scale.tolist(),
+        "parts": [_part_to_dict(part) for part in model.parts],
+    }
+
+
+def mixture_from_dict(content: Any) -> MixtureClassifier:
+    """The classifier of a dict that `mixture_to_dict` made (or that a stranger did)."""
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise FormatError(f'A mixture file is a JSON object with "format": "{FORMAT}"; this one is not.')
+    if content.get("version") != FORMAT_VERSION:
+        raise FormatError(
+            f"The model file has version {content.get('version')!r}; this mmbn_opt reads version {FORMAT_VERSION}. "
+            "Update mmbn_opt, or save the model again."
+        )
+    names = _list(content, "features")
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
+        raise FormatError(f'"features" must be distinct texts, at least one, got {_shown(names)}.')
+    rule = _RULES.get(str(content.get("rule")))
+    if rule is None:
+        raise FormatError(f'"rule" must be one of {", ".join(_RULES)}, got {_shown(content.get("rule"))}.')
+    classes = _classes(content)
+    parts = tuple(_part_from_dict(part, f"parts[{k}]") for k, part in enumerate(_list(content, "parts")))
+    return MixtureClassifier(
+        classes, tuple(names), rule, parts, _array(content, "location", 1), _array(content, "scale", 1)
+    )
+
+
+def _part_to_dict(part: MixturePart) -> dict[str, Any]:
+    densities = [
+        {
+            "log_weights": np.maximum(density.log_weights, -np.finfo(np.float64).max).tolist(),
+            "means": density.means.tolist(),
+            "covariances": density.covariances.tolist(),
+        }
+        for density in part.densities
+    ]
+    return {"groups": [list(g) for g in part.groups], "log_prior": part.log_prior.tolist(), "densities": densities}
+
+
+def _part_from_dict(value: Any, where: str) -> MixturePart:
+    if not isinstance(value, dict):
+        raise FormatError(f"{where} must be an object with groups, log_prior and densities.")
+    groups = []
+    for group in _list(value, "groups"):
+        if not isinstance(group, list) or not all(type(c) is int for c in group):
+            raise FormatError(f"The groups of {where} must be lists of class numbers, got {_shown(group)}.")
+        groups.append(tuple(group))
+    densities = []
+    for k, density in enumerate(_list(value, "densities")):
+        if not isinstance(density, dict):
+            raise FormatError(f"densities[{k}] of {where} must be an object with log_weights, means and covariances.")
+        depth = 3 if _is_deep(density.get("covariances")) else 2
+        densities.append(
+            MixtureDensity(
+                _array(density, "log_weights", 1), _array(density, "means", 2), _array(density, "covariances", depth)
+            )
+        )
+    return MixturePart(tuple(groups), _array(value, "log_prior", 1), tuple(densities))
+
+
+def _classes(content: dict[str, Any]) -> NDArray[Any]:
+    labels = [label_from_json(label, "class") for label in _list(content, "classes")]
+    kind = content.get("class_type")
+    if not isinstance(kind, str) or not _LABEL_TYPE.fullmatch(kind):
+        raise FormatError(f'"class_type" must name a type of labels, got {_shown(kind)}.')
+    if len(labels) < 2 or len(set(labels)) != len(labels):
+        raise FormatError(f'"classes" must hold at least two different labels, got {_shown(labels)}.')
+    try:
+        classes = np.array(labels, dtype=np.dtype(kind))
+    except (ValueError, TypeError, OverflowError) as error:
+        raise FormatError(f'"classes" {_shown(labels)} are not of the type {kind!r}.') from error
+    if classes.tolist() != labels:
+        raise FormatError(f'"classes" {_shown(labels)} are not of the type {kind!r}.')
+    return classes
+
+
+def _is_deep(value: Any) -> bool:
+    return bool(value and isinstance(value, list) and isinstance(value[0], list) and value[0]) and isinstance(
+        value[0][0], list
+    )
+
+
+def _array(content: dict[str, Any], key: str, depth: int) -> FloatArray:
+    value = _list(content, key)
+    if not _is_numeric(value, depth):
+        raise FormatError(f'"{key}" must be lists of numbers, {depth} deep, got {_shown(value)}.')
+    try:
+        array = np.array(value, dtype=np.float64)
+    except ValueError as error:
+        raise FormatError(f'The lists of "{key}" have different lengths.') from error
+    if array.ndim != depth or not np.isfinite(array).all():
+        raise FormatError(f'"{key}" must hold finite numbers in lists of equal length, {depth} deep.')
+    return array
+
+
+def _is_numeric(value: Any, depth: int) -> bool:
+    if depth:
+        return isinstance(value, list) and all(_is_numeric(v, depth - 1) for v in value)
+    # A huge JSON integer would overflow the conversion to float.
+    return type(value) is float or (type(value) is int and abs(value) < 2**63)
+
+
+def _list(content: dict[str, Any], key: str) -> list[Any]:
+    value = content.get(key)
+    if not isinstance(value, list):
+        raise FormatError(f'"{key}" must be a list, got {_shown(value)}.')
+    return value
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,272 @@
+"""IPOPT on nonlinear programs, through CasADi: for comparison with the methods of this library."""
+
+import importlib.metadata
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._threads import limited_threads
+from ..exceptions import InputError, SizeLimitError
+from ..program import NonlinearProgram, PointEvaluation, ProgramKind
+from ..status import TerminationStatus
+from ._nonlinear_run import NonlinearRun, RunStopped, checked_program
+from .base import Availability, Solver, SolverCallback, SolverResult
+
+__all__ = ["IpoptSolver"]
+
+FloatArray = NDArray[np.float64]
+
+_STATUSES = {
+    "Solve_Succeeded": TerminationStatus.LOCALLY_OPTIMAL,
+    "Solved_To_Acceptable_Level": TerminationStatus.LOCALLY_OPTIMAL,
+    "Feasible_Point_Found": TerminationStatus.LOCALLY_OPTIMAL,
+    "Maximum_Iterations_Exceeded": TerminationStatus.ITERATION_LIMIT,
+    "Maximum_CpuTime_Exceeded": TerminationStatus.TIME_LIMIT,
+    "Maximum_WallTime_Exceeded": TerminationStatus.TIME_LIMIT,
+    "Invalid_Number_Detected": TerminationStatus.NUMERICAL_ERROR,
+}
+"""Other words of IPOPT, local infeasibility among them, mean that it made no more progress."""
+
+
+@dataclass(frozen=True)
+class IpoptSolver(Solver):
+    """IPOPT, a primal-dual interior point method with a filter line search, with a limited-memory Hessian.
+
+    Parameters
+    ----------
+    max_iterations : int
+    max_cells : int
+        Largest Jacobian, rows times columns, that is taken: it is dense.
+    options : mapping
+        IPOPT's own options by their own names.
+
+    References
+    ----------
+    Wächter, Biegler 2006.
+    """
+
+    max_iterations: int = field(default=3000, kw_only=True)
+    max_cells: int = field(default=5_000_000, kw_only=True)
+
+    name: ClassVar[str] = "ipopt-nlp"
+    title: ClassVar[str] = "IPOPT"
+    licence: ClassVar[str] = "EPL-2.0, CasADi: LGPL-3.0"
+    extra: ClassVar[str | None] = "ipopt"
+    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.NONLINEAR})
+
+    @classmethod
+    def availability(cls) -> Availability:
+        """Look whether a one-variable program is solved (cached)."""
+        return _probe()
+
+    def solve(
+        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+    ) -> SolverResult:
+        """Minimise `program`; see `Solver.solve`."""
+        checked = checked_program(program, self)
+        if checked.n_constraints and checked.jacobian is None:
+            raise InputError(f"{self.name!r} needs the Jacobian of the constraints; the program has none.")
+        if checked.size.nonzeros > self.max_cells:
+            raise SizeLimitError(
+                f"The Jacobian has {checked.size.nonzeros:,} cells; {self.name!r} takes at most {self.max_cells:,}. "
+                "Use 'exterior_penalty', or raise max_cells."
+            )
+        run = NonlinearRun(self, checked, callback)
+        with limited_threads(self.threads, "blas"):
+            try:
+                status, words = self._minimize(run, run.begin(start))
+            except RunStopped as stop:
+                status, words = stop.status, stop.words
+            except KeyboardInterrupt:
+                status, words = TerminationStatus.INTERRUPTED, "interrupted"
+        return run.finish(status, words, {})
+
+    def _minimize(self, run: NonlinearRun, x: FloatArray) -> tuple[TerminationStatus, str]:
+        import casadi
+
+        program, bridge = run.program, _Bridge(run, x)
+        functions = _functions(bridge, program)
+        symbol = casadi.MX.sym("x", len(x))
+        output = functions.point(symbol)
+        problem = {"x": symbol, "f": output[0]} | ({"g": output[1:]} if program.n_constraints else {})
+        options: dict[str, Any] = {
+            "hessian_approximation": "limited-memory", "max_iter": self.max_iterations, "print_level": 0, "sb": "yes",
+            "tol": self.feasibility_tol,
+        }  # fmt: skip
+        if self.time_limit is not None:
+            options["max_wall_time"] = max(1e-3, self.time_limit - run.elapsed())
+        settings: dict[str, Any] = {
+            "print_time": False, "iteration_callback": functions.iterate, "ipopt": options | dict(self.options),
+        }  # fmt: skip
+        solver = casadi.nlpsol("ipopt_run", "ipopt", problem, settings)
+        bounds: dict[str, Any] = {"lbg": 0.0, "ubg": np.inf} if program.n_constraints else {}
+        if program.lower is not None:
+            bounds["lbx"] = program.lower
+        if program.upper is not None:
+            bounds["ubx"] = program.upper
+        answer = solver(x0=x, **bounds)
+        bridge.raise_what_stopped_it()
+        words = str(solver.stats()["return_status"])
+        run.visit(run.clip(np.array(answer["x"], dtype=np.float64).ravel()))
+        return _STATUSES.get(words, TerminationStatus.SLOW_PROGRESS), words
+
+
+class _Bridge:
+    """Evaluates for IPOPT; keeps exceptions until IPOPT has stopped, since it would take them for a bad step."""
+
+    def __init__(self, run: NonlinearRun, x: FloatArray) -> None:
+        self.run = run
+        self.stopped: BaseException | None = None
+        self._point = run.evaluate(x)
+        self._jacobian = self.jacobian(x)
+
+    def evaluate(self, x: FloatArray) -> PointEvaluation:
+        self._guard(lambda: setattr(self, "_point", self.run.evaluate(x)))
+        return self._point
+
+    def jacobian(self, x: FloatArray) -> FloatArray:
+        """Gradient of the objective above the Jacobian of the constraints."""
+        self._guard(lambda: setattr(self, "_jacobian", self._rows(x)))
+        return self._jacobian
+
+    def visit(self, x: FloatArray) -> bool:
+        """Take an iterate; true when IPOPT has to stop."""
+        self._guard(lambda: self.run.visit(self.run.clip(x)))
+        return self.stopped is not None
+
+    def raise_what_stopped_it(self) -> None:
+        if self.stopped is not None:
+            raise self.stopped
+
+    def _rows(self, x: FloatArray) -> FloatArray:
+        program = self.run.program
+        point = self.run.evaluate(x)
+        gradient = point.pull(np.zeros(len(point.constraints)))[None, :]
+        if program.jacobian is None:
+            return gradient
+        jacobian = program.jacobian(x)
+        return np.vstack([gradient, jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian])
+
+    def _guard(self, act: Callable[[], object]) -> None:
+        if self.stopped is None:
+            try:
+                act()
+            except BaseException as error:
+                self.stopped = error
+
+
+@dataclass(frozen=True, eq=False)
+class _Functions:
+    """CasADi's view of a program; CasADi keeps no reference to them, so this has to outlive the run."""
+
+    point: Any
+    iterate: Any
+
+
+def _functions(bridge: _Bridge, program: NonlinearProgram) -> _Functions:
+    import casadi
+
+    n, m = len(program.x0), program.n_constraints
+    kept: list[Any] = []
+
+    def flat(value: Any) -> FloatArray:
+        return np.array(value, dtype=np.float64).ravel()
+
+    class Jacobian(casadi.Callback):
+        def __init__(self, name: str) -> None:
+            casadi.Callback.__init__(self)
+            self.construct(name, {})
+
+        def get_n_in(self) -> int:
+            return 2
+
+        def get_n_out(self) -> int:
+            return 1
+
+        def get_sparsity_in(self, i: int) -> Any:
+            return casadi.Sparsity.dense(n, 1) if i == 0 else casadi.Sparsity(1 + m, 1)
+
+        def get_sparsity_out(self, i: int) -> Any:
+            return casadi.Sparsity.dense(1 + m, n)
+
+        def eval(self, arguments: Any) -> list[Any]:
+            return [bridge.jacobian(flat(arguments[0]))]
+
+    class Point(casadi.Callback):
+        def __init__(self) -> None:
+            casadi.Callback.__init__(self)
+            self.construct("point", {})
+
+        def get_n_in(self) -> int:
+            return 1
+
+        def get_n_out(self) -> int:
+            return 1
+
+        def get_sparsity_in(self, i: int) -> Any:
+            return casadi.Sparsity.dense(n, 1)
+
+        def get_sparsity_out(self, i: int) -> Any:
+            return casadi.Sparsity.dense(1 + m, 1)
+
+        def eval(self, arguments: Any) -> list[Any]:
+            point = bridge.evaluate(flat(arguments[0]))
+            return [np.concatenate([[point.value], point.constraints])]
+
+        def has_jacobian(self) -> bool:
+            return True
+
+        def get_jacobian(self, name: str, inputs: Any, outputs: Any, options: Any) -> Any:
+            kept.append(Jacobian(name))
+            return kept[-1]
+
+    class Iterate(casadi.Callback):
+        def __init__(self) -> None:
+            casadi.Callback.__init__(self)
+            self.kept = kept
+            self.construct("iterate", {})
+
+        def get_n_in(self) -> int:
+            return int(casadi.nlpsol_n_out())
+
+        def get_n_out(self) -> int:
+            return 1
+
+        def get_name_in(self, i: int) -> str:
+            return str(casadi.nlpsol_out(i))
+
+        def get_sparsity_in(self, i: int) -> Any:
+            rows = {"x": n, "lam_x": n, "f": 1, "g": m, "lam_g": m}.get(str(casadi.nlpsol_out(i)), 0)
+            return casadi.Sparsity.dense(rows, 1 if rows else 0)
+
+        def eval(self, arguments: Any) -> list[int]:
+            return [int(bridge.visit(flat(arguments[0])))]
+
+    return _Functions(Point(), Iterate())
+
+
+@cache
+def _probe() -> Availability:
+    try:
+        import casadi  # noqa: F401 -- asked for
+    except ImportError:
+        return Availability(False, None, 'casadi is not installed; pip install "mmbn_opt[ipopt]".')
+    program = NonlinearProgram(
+        lambda x: (float(x @ x), 2.0 * x),
+        x0=np.full(1, 5.0),
+        constraints=lambda x: x - 1.0,
+        jacobian=lambda x: np.eye(1),
+        n_constraints=1,
+    )
+    version = importlib.metadata.version("casadi")
+    try:
+        solution = IpoptSolver().solve(program).solution
+    except RuntimeError as error:
+        return Availability(False, version, f"CasADi has no working IPOPT here: {error}.")
+    if solution is None or abs(float(solution[0]) - 1.0) > 1e-3:
+        return Availability(False, version, "IPOPT did not solve a one-variable program; reinstall casadi.")
+    return Availability(True, version)

@@ -1,0 +1,214 @@
+"""CMMClassifier: scikit-learn's own checks, the parts behind an answer, the choice by cross-validation, odd input."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris, load_wine
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mmbn_opt.estimators._folds import stratified_folds
+from mmbn_opt.estimators.cmm import CMMClassifier
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.mixture import DecisionRule
+from mmbn_opt.mixture_data import NumericDataset
+from mmbn_opt.status import TerminationStatus
+
+
+@parametrize_with_checks(
+    [
+        CMMClassifier(n_components=1, tau=0.025, iterations=5),
+        CMMClassifier(n_components=1, tau=0.025, iterations=5, strategy="one-vs-rest", missing="marginalize"),
+    ]
+)
+def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def iris() -> tuple[np.ndarray, np.ndarray]:
+    X, y = load_iris(return_X_y=True)
+    return X, np.array(["setosa", "versicolor", "virginica"])[y]
+
+
+@pytest.mark.parametrize("strategy", ["one-vs-one", "one-vs-rest"])
+def test_every_part_is_a_program_with_its_own_answer(strategy: Any) -> None:
+    X, y = iris()
+    model = CMMClassifier(n_components=2, iterations=200, strategy=strategy).fit(X, y)
+    assert len(model.parts_) == 3
+    assert {part.negative for part in model.parts_} == (
+        {None} if strategy == "one-vs-rest" else {"versicolor", "virginica"}
+    )
+    for part, mixture in zip(model.parts_, model.model_.parts, strict=True):
+        odds = mixture.decision(model.model_.standardize(X))
+        own = y == part.positive
+        rest = (y != part.positive) if part.negative is None else y == part.negative
+        true_odds = np.where(own, odds, -odds)[own | rest]
+        assert part.feasible == (true_odds.min() >= model.xi - 1e-6)
+        assert len(part.violated) == np.sum(true_odds < model.xi - 1e-6)
+        for row, missed in zip(part.violated["row"], part.violated["violation"], strict=True):
+            assert missed == pytest.approx(model.xi - (odds[row] if own[row] else -odds[row]), abs=1e-6)
+            assert part.violated.set_index("row")["label"][row] == y[row]
+    assert model.score(X, y) > 0.97
+    assert model.termination_status_ is TerminationStatus.ITERATION_LIMIT
+
+
+def test_two_classes_are_one_program_under_either_strategy() -> None:
+    X, y = iris()
+    X, y = X[50:], y[50:]
+    one = CMMClassifier(iterations=20).fit(X, y)
+    other = CMMClassifier(iterations=20, strategy="one-vs-rest").fit(X, y)
+    assert len(one.parts_) == len(other.parts_) == 1
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    odds = one.decision_function(X)
+    np.testing.assert_array_equal(one.predict(X), one.classes_[(odds > 0).astype(int)])
+
+
+def test_no_iterations_leave_the_start() -> None:
+    X, y = iris()
+    k_means = CMMClassifier(n_components=2, iterations=0).fit(X, y)
+    em = CMMClassifier(n_components=2, iterations=0, start="em").fit(X, y)
+    assert all(part.result.stats["iterations"] == 0 for part in k_means.parts_)
+    assert k_means.model_.rule is DecisionRule.MAX_WINS
+    assert not np.allclose(k_means.predict_proba(X), em.predict_proba(X))
+
+
+def test_training_lifts_the_margin_of_every_pair() -> None:
+    X, y = load_wine(return_X_y=True)
+    start = CMMClassifier(iterations=0).fit(X, y)
+    trained = CMMClassifier(iterations=50).fit(X, y)
+    for before, after in zip(start.parts_, trained.parts_, strict=True):
+        assert after.margin > before.margin
+    assert trained.score(X, y) == 1.0
+
+
+# -- choice ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_best_candidate_is_chosen_and_ties_go_to_the_simplest() -> None:
+    X, y = iris()
+    model = CMMClassifier(n_components=[2, 1], tau=[0.0025, 0.25], iterations=[10, 0], cv=3).fit(X, y)
+    table = model.cv_results_
+    assert list(zip(table["n_components"], table["tau"], table["iterations"], strict=True)) == [
+        (1, 0.25, 0), (1, 0.25, 10), (1, 0.0025, 0), (1, 0.0025, 10),
+        (2, 0.25, 0), (2, 0.25, 10), (2, 0.0025, 0), (2, 0.0025, 10),
+    ]  # fmt: skip
+    first = table["rate"].to_numpy().argmax()
+    assert (model.n_components_, model.tau_, model.iterations_) == tuple(
+        table.loc[first, ["n_components", "tau", "iterations"]]
+    )
+    assert CMMClassifier(iterations=0).fit(X, y).cv_results_ is None
+
+
+def test_the_rate_of_a_candidate_is_that_of_models_that_never_saw_the_fold() -> None:
+    """Labels at random: what is measured inside must be near one half, though the training rate is not."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)), rng.permutation(np.repeat([0, 1], 30))
+    model = CMMClassifier(n_components=[2], tau=[0.0025], iterations=[50, 100], cv=3).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert (model.cv_results_["rate"].astype(float) < 0.7).all()
+
+
+def test_neither_the_order_of_rows_nor_the_number_of_processes_matters() -> None:
+    X, y = iris()
+    order = np.random.default_rng(1).permutation(len(y))
+    settings: dict[str, Any] = {"n_components": [1, 2], "iterations": [5], "cv": 2}
+    one = CMMClassifier(**settings).fit(X, y)
+    two = CMMClassifier(**settings, n_jobs=2).fit(X[order], y[order])
+    assert one.n_components_ == two.n_components_
+    np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-6)
+
+
+def test_folds_are_even_and_keep_the_classes_in_proportion() -> None:
+    y = np.array([0] * 11 + [1] * 7 + [2])
+    data = NumericDataset.from_arrays(np.random.default_rng(0).normal(size=(19, 2)), y)
+    folds = stratified_folds(data, 3, seed=0)
+    assert folds[18] == -1
+    sizes = np.bincount(folds[folds >= 0])
+    assert np.ptp(sizes) <= 1
+    for c in (0, 1):
+        assert np.ptp(np.bincount(folds[y == c], minlength=3)) <= 1
+
+
+# -- odd input ------------------------------------------------------------------------------------------------------
+
+
+def test_missing_values_are_dropped_from_the_gaussians() -> None:
+    X, y = iris()
+    holes = X.copy()
+    holes[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    model = CMMClassifier(iterations=30, missing="marginalize").fit(holes, y)
+    assert model.score(holes, y) > 0.9
+    assert np.isfinite(model.predict_proba(np.full((1, 4), np.nan))).all()
+    with pytest.raises(ValueError, match="NaN"):
+        CMMClassifier().fit(holes, y)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"n_components": 60}, "Class 'setosa' has 50 samples, fewer than n_components=60"),
+        ({"n_components": 0}, "n_components must be a whole number of at least 1, got 0"),
+        ({"n_components": "all"}, "n_components must be a number, a sequence of numbers, or \"cv\", got 'all'"),
+        ({"n_components": []}, "n_components is an empty sequence"),
+        ({"tau": -1.0}, "tau must be a number in"),
+        ({"xi": 0.0}, "xi must be a number in"),
+        ({"iterations": -1}, "iterations must be whole numbers of at least 0 or None, got -1"),
+        ({"strategy": "tree"}, "strategy must be one of one-vs-one, one-vs-rest, got 'tree'"),
+        ({"start": "random"}, "start must be one of k-means, em, got 'random'"),
+        ({"cv": 1}, "cv must be a number of folds of at least 2, got 1"),
+        ({"inner": "newton"}, "inner must be one of lbfgs, golden-section"),
+    ],
+)
+def test_bad_settings_are_refused_with_the_reason(settings: dict[str, Any], text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        CMMClassifier(**settings).fit(*iris())
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_scales_constant_features_and_duplicate_rows(scale: float) -> None:
+    X, y = iris()
+    odd = np.column_stack([np.repeat(X, 2, axis=0) * scale, np.full(300, scale)])
+    model = CMMClassifier(iterations=30).fit(odd, np.repeat(y, 2))
+    assert model.score(odd, np.repeat(y, 2)) > 0.95
+
+
+def test_a_feature_constant_in_two_classes_does_not_blind_the_pair() -> None:
+    X, y = iris()
+    flag = np.where(y == "setosa", 1e12, 0.0)
+    model = CMMClassifier(iterations=30).fit(np.column_stack([X, flag]), y)
+    assert model.score(np.column_stack([X, flag]), y) > 0.95
+
+
+def test_a_time_limit_leaves_starts_and_says_so() -> None:
+    X, y = iris()
+    model = CMMClassifier(n_components=2, time_limit=0.0).fit(X, y)
+    assert model.termination_status_ is TerminationStatus.TIME_LIMIT
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("labels", [[1, 3, 7], [True, False, True], ["a", "b", "c"]])
+def test_labels_keep_their_type(labels: list[Any]) -> None:
+    X, y = load_iris(return_X_y=True)
+    typed = np.array(labels)[y]
+    predicted = CMMClassifier(iterations=5).fit(X, typed).predict(X)
+    assert predicted.dtype == typed.dtype
+
+
+def test_it_works_in_pipelines_searches_pickles_and_on_frames() -> None:
+    X, y = iris()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = CMMClassifier(iterations=5).fit(frame, y)
+    assert model.feature_names_in_.tolist() == list("abcd")
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
+    assert clone(model).get_params() == model.get_params()
+    search = GridSearchCV(CMMClassifier(iterations=5), {"tau": [0.0025, 0.25]}, cv=2).fit(X, y)
+    assert search.best_score_ > 0.9
+    scores = cross_val_score(make_pipeline(StandardScaler(), CMMClassifier(iterations=5)), X, y, cv=2)
+    assert scores.min() > 0.9
