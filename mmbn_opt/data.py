@@ -177,7 +177,7 @@ class DiscreteDataset:
         codes = encode_features(frame, features, unseen=unseen)
         weight = checked_weight(sample_weight, len(frame))
         keep: NDArray[np.bool_] = np.asarray(weight > 0)
-        incomplete = (codes < 0).any(axis=1)
+        incomplete: NDArray[np.bool_] = np.asarray((codes < 0).any(axis=1))
         if missing in ("error", "state") and incomplete[keep].any():
             counts = {
                 v.name: int((codes[keep, j] < 0).sum()) for j, v in enumerate(features) if (codes[keep, j] < 0).any()

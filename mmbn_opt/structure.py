@@ -165,7 +165,7 @@ class Structure:
         return blanket - {node}
 
     def is_renormalizable(self) -> Any:
-        """Whether factors on this structure can be normalised with ``P(c | x)`` kept; false with the parents that forbid it.
+        """Whether factors on this structure can be normalised with ``P(c | x)`` kept; if not, by which parents.
 
         Examples
         --------

@@ -4,7 +4,7 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -74,9 +74,9 @@ def parameters(
     if method == "relaxation":
         scale = None if B is not None else 1.0 / _positive("--lam", 0.1 if lam is None else lam)
         formulation: Any = MaxMarginRelaxation(
-            dataset, graph, gamma=scale, B=B, normalization=normalization, alpha=alpha, min_prob=min_prob,
-            smoothing=smoothing,
-        )  # type: ignore[arg-type]  # fmt: skip
+            dataset, graph, gamma=scale, B=B, normalization=cast(Any, normalization), alpha=alpha,
+            min_prob=min_prob, smoothing=smoothing,
+        )  # fmt: skip
     elif method == "cg-mm":
         formulation = SmoothMargin(dataset, graph, lam=0.05 if lam is None else lam, kappa=kappa, smoothing=smoothing)
     else:

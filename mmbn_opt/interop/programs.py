@@ -32,7 +32,8 @@ def write_local_scores(formulation: Any, path: str | Path) -> None:
     """Write the local scores of a decomposable formulation in the .jkl form of exact structure learners."""
     if not isinstance(formulation, DecomposableStructure):
         raise InputError(
-            "A .jkl file holds local scores; margins are not sums of them. Use --score mdl, bic, bdeu or loglik, or --format mps."
+            "A .jkl file holds local scores; margins are not sums of them. "
+            "Use --score mdl, bic, bdeu or loglik, or --format mps."
         )
     names = (*formulation.data.feature_names, formulation.data.class_name)
     scores: dict[str, list[tuple[float, tuple[str, ...]]]] = {name: [] for name in names}

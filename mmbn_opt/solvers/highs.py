@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..program import MixedIntegerProgram, ProgramKind
 from ..status import TerminationStatus
 from ._drive import run_engine, wants_child
-from ._highs_model import fresh_scheduler, check_options, load_program, quiet_highs, require_ok, set_option
+from ._highs_model import check_options, fresh_scheduler, load_program, quiet_highs, require_ok, set_option
 from ._link import EngineAnswer, EngineJob, EngineLink, Throttle
 from .base import Availability, Solver, SolverCallback, SolverResult
 
