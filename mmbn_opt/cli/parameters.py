@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -53,8 +54,9 @@ def parameters(
     no_discretize: opt.NoDiscretize = False,
 ) -> None:
     """Learn the parameters of a structure: maximum likelihood, smooth margin or conditional likelihood."""
+    started = time.perf_counter()
     from mmbn_opt.cli.progress import Progress
-    from mmbn_opt.cli.structure import exit_status, say_result, write_outputs
+    from mmbn_opt.cli.structure import exit_status, say_result, time_left, write_outputs
     from mmbn_opt.dispatch import solve
     from mmbn_opt.formulations import ConditionalLikelihood, MaxMarginRelaxation, SmoothMargin
     from mmbn_opt.interop.atomic import ensure_directory
@@ -84,8 +86,8 @@ def parameters(
     watched = None if method == "relaxation" or validation <= 0 else validation
     with Progress(time_limit) as progress:
         result = solve(
-            formulation, solver, time_limit=time_limit, rel_gap=rel_gap if method == "relaxation" else 0.0,
-            threads=threads, seed=seed, callback=progress, validation=watched,
+            formulation, solver, time_limit=time_left(time_limit, started),
+            rel_gap=rel_gap if method == "relaxation" else 0.0, threads=threads, seed=seed, callback=progress, validation=watched,
         )  # fmt: skip
     if method == "relaxation":
         result = _normalized(result)

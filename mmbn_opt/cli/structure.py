@@ -2,6 +2,8 @@
 
 import shlex
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +12,7 @@ import typer
 from mmbn_opt.cli import options as opt
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["exit_status", "say_result", "structure", "write_outputs"]
+__all__ = ["exit_status", "say_result", "structure", "time_left", "write_outputs"]
 
 
 def structure(
@@ -22,7 +24,7 @@ def structure(
     p: opt.Gamma = 0.9,
     solver: Annotated[str, typer.Option("--solver", help="Solver name, or auto; see mmbn-opt solvers.")] = "auto",
     time_limit: Annotated[
-        float | None, typer.Option("--time-limit", help="Seconds; without it the run goes to proof.")
+        float | None, typer.Option("--time-limit", help="Seconds, reading included; without it to proof.")
     ] = None,
     rel_gap: Annotated[
         float, typer.Option("--rel-gap", help="Stop at this proved relative gap; 0 asks for a proof.")
@@ -42,6 +44,7 @@ def structure(
     forbid: opt.Forbid = None,
 ) -> None:
     """Find the structure with the best score and say how good it is."""
+    started = time.perf_counter()
     from mmbn_opt.dispatch import solve
     from mmbn_opt.interop.atomic import ensure_directory
 
@@ -57,13 +60,27 @@ def structure(
 
     with Progress(time_limit) as progress:
         result = solve(
-            formulation, solver, time_limit=time_limit, rel_gap=rel_gap, threads=threads, seed=seed, callback=progress
+            formulation,
+            solver,
+            time_limit=time_left(time_limit, started),
+            rel_gap=rel_gap,
+            threads=threads,
+            seed=seed,
+            callback=progress,
         )
+    result = replace(result, settings={**result.settings, "time_limit": time_limit})
     command = "mmbn-opt " + shlex.join(sys.argv[1:])
     write_outputs(result, out, title=f"{formulation.title} of {data.name}", command=command)
     say_result(result)
     typer.echo(f"report: {out / 'report.html'}")
     raise typer.Exit(exit_status(result))
+
+
+def time_left(time_limit: float | None, started: float) -> float | None:
+    """What is left of the limit: reading and preparing the data count against it."""
+    if time_limit is None or not time_limit >= 0:
+        return time_limit  # for the solver to refuse
+    return max(0.0, time_limit - (time.perf_counter() - started))
 
 
 def write_outputs(
