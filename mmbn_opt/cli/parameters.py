@@ -87,7 +87,8 @@ def parameters(
     with Progress(time_limit) as progress:
         result = solve(
             formulation, solver, time_limit=time_left(time_limit, started),
-            rel_gap=rel_gap if method == "relaxation" else 0.0, threads=threads, seed=seed, callback=progress, validation=watched,
+            rel_gap=rel_gap if method == "relaxation" else 0.0, threads=threads, seed=seed,
+            callback=progress, validation=watched,
         )  # fmt: skip
     if method == "relaxation":
         result = _normalized(result)
