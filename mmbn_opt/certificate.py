@@ -40,7 +40,7 @@ def certify(model: Any, formulation: Formulation, result: Result | None = None) 
     >>> print(certify(model, formulation))
     [ok] acyclic: 2 nodes, 1 edges
     [ok] within the model class: at most 1 parents, 2 allowed
-    [ok] CPTs normalised: largest |row sum - 1| is 0.0e+00
+    [ok] CPTs normalised: largest |row sum - 1| is ...
     [ok] parameters from the data: largest difference to a fresh estimate is 0.0e+00
     [ok] objective: 17.917595 recomputed from 10 samples
     """

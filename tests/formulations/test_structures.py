@@ -64,7 +64,7 @@ def test_decomposable_optimum_equals_enumeration(problem, max_parents, acyclicit
 
 @pytest.mark.slow
 @settings(max_examples=25)
-@given(tiny_problems(max_features=4, max_rows=10), st.integers(1, 2), st.sampled_from(FORMS), st.booleans())
+@given(tiny_problems(max_features=4, max_rows=10), st.integers(1, 3), st.sampled_from(FORMS), st.booleans())
 def test_four_features_equal_enumeration(problem, max_parents, acyclicity, binary):
     rows, card = problem
     make = mm.BinarySoftMarginStructure if binary else mm.SoftMarginStructure

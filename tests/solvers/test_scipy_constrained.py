@@ -13,7 +13,8 @@ from mmbn_opt.solvers.ipopt_nonlinear import IpoptSolver
 from mmbn_opt.solvers.scipy_constrained import SlsqpSolver, TrustConstrSolver
 from mmbn_opt.status import SolutionStatus, TerminationStatus
 
-SOLVERS = (TrustConstrSolver, SlsqpSolver, IpoptSolver)
+needs_ipopt = pytest.mark.skipif(not IpoptSolver.is_available(), reason="CasADi (extra ipopt) is not installed")
+SOLVERS = (TrustConstrSolver, SlsqpSolver, pytest.param(IpoptSolver, marks=needs_ipopt))
 
 
 def hs22(start: float = 2.0) -> NonlinearProgram:
@@ -113,6 +114,7 @@ def test_ctrl_c_keeps_the_best_and_other_errors_come_through(solver: Any, error:
     assert result.solution is not None
 
 
+@needs_ipopt
 def test_ipopt_minimises_in_a_box_without_constraints() -> None:
     program = NonlinearProgram(
         lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), x0=np.zeros(2), upper=np.array([1.0, 9.0])
