@@ -67,9 +67,10 @@ def test_optimum_equals_dynamic_programming(name, score):
 @pytest.mark.slow
 @pytest.mark.parametrize("score", ["bic", "bdeu"])
 def test_seventeen_nodes_are_bracketed_by_their_bounds(score):
-    """`vote` takes minutes to prove; its optimum is found at once and never above the bound."""
+    """`vote` takes minutes to prove; at any time its optimum lies between the two bounds."""
     problem, expected = problem_and_optimum("vote", score)
     result = mm.solve(problem, "branch_and_cut", time_limit=20.0)
-    assert result.bounds.primal_bound == pytest.approx(expected, abs=1e-6)
     for record in result.trace:
+        assert record.primal_bound <= expected + 1e-6
         assert record.dual_bound >= expected - 1e-6
+    assert result.bounds.gap_rel < 0.002
