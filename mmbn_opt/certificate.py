@@ -56,7 +56,7 @@ def certify(model: Any, formulation: Formulation, result: Result | None = None) 
         status=result.termination_status,
         trace=result.trace,
         rel_gap=float(result.settings.get("rel_gap", 0.0)),
-        abs_gap=float(result.settings.get("abs_gap", 0.0)),
+        abs_gap=max(float(result.settings.get("abs_gap", 0.0)), formulation.negligible_gap),
         bound_source=str(result.stats.get("bound_source", result.solver_name)),
         reproved=reproved_bound(result.stats, formulation),
     )

@@ -172,10 +172,7 @@ def solve(
     if not availability.available:
         raise MissingDependencyError(f"Solver {solver_class.name!r} cannot be used here: {availability.reason}")
     formulation = _with_extras(formulation, validation, seed, threads)
-    # Where the optimum is 0, no relative gap is ever small.
-    run = Run(
-        formulation, time_limit, rel_gap, max(abs_gap, getattr(formulation, "negligible_gap", 0.0)), callback, kind
-    )
+    run = Run(formulation, time_limit, rel_gap, max(abs_gap, formulation.negligible_gap), callback, kind)
     size = formulation.estimate_size(kind)
     formulation.refuse_oversized(kind)
     seconds: dict[str, float] = {}

@@ -41,6 +41,11 @@ class TraceRecord:
     event: str
     source: str
 
+    @property
+    def gap_rel(self) -> float:
+        """Relative gap of the two bounds, which is the same in either sense; inf when one is missing."""
+        return ObjectiveBounds(Sense.MINIMIZE, self.primal_bound, self.dual_bound).gap_rel
+
 
 @dataclass(frozen=True)
 class BoundTrace:

@@ -26,6 +26,7 @@ __all__ = [
     "Target",
     "make_formulation",
     "make_preparation",
+    "na_values",
 ]
 
 Data = Annotated[Path, typer.Option("--data", help="CSV (.gz), Parquet or ARFF file.", show_default=False)]
@@ -68,8 +69,13 @@ def make_preparation(
         if name in kinds:
             raise InputError(f"Column {name!r} is named by both --categorical and --numeric.")
         kinds[name] = "numeric"
-    frame = read_table(data, na_values=("", *_names(na)))
+    frame = read_table(data, na_values=na_values(na))
     return prepare(frame, target, kinds=kinds, missing=missing, discretize=not no_discretize)  # type: ignore[arg-type]
+
+
+def na_values(text: str) -> tuple[str, ...]:
+    """Cell texts that mean missing; an empty cell always does."""
+    return ("", *_names(text))
 
 
 def make_formulation(

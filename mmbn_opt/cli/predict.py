@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from mmbn_opt.cli import options as opt
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["predict"]
@@ -18,7 +19,7 @@ def predict(
         Path, typer.Option("--data", help="Rows to classify: CSV (.gz), Parquet or ARFF.", show_default=False)
     ],
     out: Annotated[Path, typer.Option("--out", help="CSV file for the predictions.", show_default=False)],
-    na: Annotated[str, typer.Option("--na", help="Cell texts that mean missing, separated by commas.")] = "NA,NaN,?",
+    na: opt.NaValues = "NA,NaN,?",
     unseen: Annotated[str, typer.Option("--unseen", help="Labels never seen in training: error or missing.")] = "error",
 ) -> None:
     """Classify rows; where the file has the class column too, say how many were right."""
@@ -32,7 +33,7 @@ def predict(
     if unseen not in ("error", "missing"):
         raise InputError(f"--unseen must be error or missing, got {unseen!r}.")
     network = BayesianNetwork.load(model / "model.json" if model.is_dir() else model)
-    frame = read_table(data, na_values=("", *(text.strip() for text in na.split(",") if text.strip())))
+    frame = read_table(data, na_values=opt.na_values(na))
     probabilities = network.predict_proba(frame, unseen=unseen)  # type: ignore[arg-type]
     codes = np.argmax(probabilities, axis=1)
     table = pd.DataFrame({network.target.name: network.classes[codes]})

@@ -1,5 +1,6 @@
 """Progress on stderr: a live line on a terminal, plain lines otherwise."""
 
+import math
 import sys
 from types import TracebackType
 from typing import Any
@@ -46,16 +47,16 @@ class Progress:
 
     def __call__(self, record: TraceRecord) -> None:
         """Show one record."""
-        gap = _gap(record)
+        gap = record.gap_rel
         line = (
             f"incumbent {_number(record.primal_bound)}  bound {_number(record.dual_bound)}  "
-            f"gap {'-' if gap is None else format(gap, '.3%')}"
+            f"gap {'-' if math.isinf(gap) else format(gap, '.3%')}"
         )
         if self._live is not None:
             self._live.update(
                 self._task,
                 description=f"{line}  ({record.source})",
-                completed=0.0 if gap is None else 1.0 - min(1.0, gap),
+                completed=1.0 - min(1.0, gap),
             )
         elif record.event != "bound" or record.time_sec >= self._next_line:
             self._next_line = record.time_sec + _SECONDS_BETWEEN_LINES
@@ -65,10 +66,3 @@ class Progress:
 
 def _number(value: float | None) -> str:
     return "none" if value is None else f"{value:.4f}"
-
-
-def _gap(record: TraceRecord) -> float | None:
-    if record.primal_bound is None or record.dual_bound is None:
-        return None
-    scale = max(abs(record.primal_bound), abs(record.dual_bound))
-    return abs(record.dual_bound - record.primal_bound) / scale if scale else 0.0

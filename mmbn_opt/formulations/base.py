@@ -38,6 +38,11 @@ class Formulation(ABC):
     sense: ClassVar[Sense]
     bound_kind: ClassVar[BoundKind]
 
+    @property
+    def negligible_gap(self) -> float:
+        """Absolute gap that is as good as none; above 0 where the optimum may be 0, so that no relative gap is small."""
+        return 0.0
+
     @abstractmethod
     def estimate_size(self, kind: ProgramKind) -> ProgramSize:
         """Size of the program of a kind, without building it."""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
+from mmbn_opt.exceptions import FormatError, SizeLimitError
+from mmbn_opt.interop._json_document import list_of, load_document, shown
 from mmbn_opt.interop._labels import label_from_json, label_to_json
-from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.structure import Structure
@@ -51,17 +51,7 @@ def load_network(path: str | Path) -> BayesianNetwork:
     SizeLimitError
         If the file or its tables are larger than any network that can be used.
     """
-    text = read_text(path, "model file")
-    try:
-        content = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{str(path)!r} is not a model file: {error}.") from error
-    try:
-        return network_from_dict(content)
-    except SizeLimitError:
-        raise
-    except InputError as error:
-        raise FormatError(f"{str(path)!r} is not a usable model file. {error}") from error
+    return load_document(path, network_from_dict)
 
 
 def network_to_dict(network: BayesianNetwork) -> dict[str, Any]:
@@ -94,12 +84,12 @@ def network_from_dict(content: Any) -> BayesianNetwork:
             f"The model file has version {content.get('version')!r}; this mmbn_opt reads version {FORMAT_VERSION}. "
             "Update mmbn_opt, or save the model again."
         )
-    features = tuple(_variable_from_dict(v, f"features[{k}]") for k, v in enumerate(_list(content, "features")))
+    features = tuple(_variable_from_dict(v, f"features[{k}]") for k, v in enumerate(list_of(content, "features")))
     target = _variable_from_dict(content.get("target"), "target")
     variables = (*features, target)
-    parents = _parents_from_lists(_list(content, "parents"), len(variables))
+    parents = _parents_from_lists(list_of(content, "parents"), len(variables))
     structure = Structure(tuple(v.name for v in features), target.name, parents)
-    tables = _list(content, "log_cpts")
+    tables = list_of(content, "log_cpts")
     if len(tables) != len(variables):
         raise FormatError(f'"log_cpts" holds {len(tables)} tables for {len(variables)} variables.')
     shapes = [
@@ -131,7 +121,7 @@ def _variable_from_dict(value: Any, where: str) -> DiscreteVariable:
         raise FormatError(
             f"{where} must have a text as name and true or false as has_missing_state, got {name!r} and {flag!r}."
         )
-    states = tuple(label_from_json(s, name) for s in _list(value, "states"))
+    states = tuple(label_from_json(s, name) for s in list_of(value, "states"))
     if cuts is None:
         return DiscreteVariable(name, states, has_missing_state=flag)
     if not isinstance(cuts, list) or not all(_is_number(c) and math.isfinite(c) for c in cuts):
@@ -142,9 +132,7 @@ def _variable_from_dict(value: Any, where: str) -> DiscreteVariable:
 def _parents_from_lists(value: list[Any], n_nodes: int) -> tuple[tuple[int, ...], ...]:
     for k, ps in enumerate(value):
         if not isinstance(ps, list) or not all(type(p) is int for p in ps) or len(set(ps)) != len(ps):
-            raise FormatError(
-                f"parents[{k}] must be a list of distinct node numbers below {n_nodes}, got {_shown(ps)}."
-            )
+            raise FormatError(f"parents[{k}] must be a list of distinct node numbers below {n_nodes}, got {shown(ps)}.")
     return tuple(tuple(ps) for ps in value)
 
 
@@ -168,7 +156,7 @@ def _table_from_lists(value: Any, shape: tuple[int, int], name: str) -> NDArray[
     table = np.empty(shape)
     for k, row in enumerate(value):
         if not all(_is_number(v) or v == "-inf" for v in row):
-            raise FormatError(f'Row {k} of the table of {name!r} must hold numbers or "-inf", got {_shown(row)}.')
+            raise FormatError(f'Row {k} of the table of {name!r} must hold numbers or "-inf", got {shown(row)}.')
         table[k] = [-math.inf if v == "-inf" else v for v in row]
     if np.isposinf(table).any():
         raise FormatError(f"The table of {name!r} holds a number too large to be a log-probability.")
@@ -179,22 +167,6 @@ def _table_from_lists(value: Any, shape: tuple[int, int], name: str) -> NDArray[
     return table
 
 
-def _list(content: dict[str, Any], key: str) -> list[Any]:
-    value = content.get(key)
-    if not isinstance(value, list):
-        raise FormatError(f'"{key}" must be a list, got {_shown(value)}.')
-    return value
-
-
 def _is_number(value: Any) -> bool:
     # A huge JSON integer would overflow the conversion to float.
     return type(value) is float or (type(value) is int and abs(value) < 2**63)
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")

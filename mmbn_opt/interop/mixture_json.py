@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
+from mmbn_opt.exceptions import FormatError
+from mmbn_opt.interop._json_document import list_of, load_document, shown
 from mmbn_opt.interop._labels import label_from_json, label_to_json
-from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.mixture import DecisionRule, MixtureClassifier, MixturePart
 from mmbn_opt.mixture_density import MixtureDensity
@@ -47,17 +47,7 @@ def load_mixture(path: str | Path) -> MixtureClassifier:
     SizeLimitError
         If the file is larger than any classifier that can be used.
     """
-    text = read_text(path, "model file")
-    try:
-        content = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{str(path)!r} is not a model file: {error}.") from error
-    try:
-        return mixture_from_dict(content)
-    except SizeLimitError:
-        raise
-    except InputError as error:
-        raise FormatError(f"{str(path)!r} is not a usable model file. {error}") from error
+    return load_document(path, mixture_from_dict)
 
 
 def mixture_to_dict(model: MixtureClassifier) -> dict[str, Any]:
@@ -92,14 +82,14 @@ def mixture_from_dict(content: Any) -> MixtureClassifier:
             f"The model file has version {content.get('version')!r}; this mmbn_opt reads version {FORMAT_VERSION}. "
             "Update mmbn_opt, or save the model again."
         )
-    names = _list(content, "features")
+    names = list_of(content, "features")
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
-        raise FormatError(f'"features" must be distinct texts, at least one, got {_shown(names)}.')
+        raise FormatError(f'"features" must be distinct texts, at least one, got {shown(names)}.')
     rule = _RULES.get(str(content.get("rule")))
     if rule is None:
-        raise FormatError(f'"rule" must be one of {", ".join(_RULES)}, got {_shown(content.get("rule"))}.')
+        raise FormatError(f'"rule" must be one of {", ".join(_RULES)}, got {shown(content.get("rule"))}.')
     classes = _classes(content)
-    parts = tuple(_part_from_dict(part, f"parts[{k}]") for k, part in enumerate(_list(content, "parts")))
+    parts = tuple(_part_from_dict(part, f"parts[{k}]") for k, part in enumerate(list_of(content, "parts")))
     return MixtureClassifier(
         classes, tuple(names), rule, parts, _array(content, "location", 1), _array(content, "scale", 1)
     )
@@ -121,12 +111,12 @@ def _part_from_dict(value: Any, where: str) -> MixturePart:
     if not isinstance(value, dict):
         raise FormatError(f"{where} must be an object with groups, log_prior and densities.")
     groups = []
-    for group in _list(value, "groups"):
+    for group in list_of(value, "groups"):
         if not isinstance(group, list) or not all(type(c) is int for c in group):
-            raise FormatError(f"The groups of {where} must be lists of class numbers, got {_shown(group)}.")
+            raise FormatError(f"The groups of {where} must be lists of class numbers, got {shown(group)}.")
         groups.append(tuple(group))
     densities = []
-    for k, density in enumerate(_list(value, "densities")):
+    for k, density in enumerate(list_of(value, "densities")):
         if not isinstance(density, dict):
             raise FormatError(f"densities[{k}] of {where} must be an object with log_weights, means and covariances.")
         depth = 3 if _is_deep(density.get("covariances")) else 2
@@ -139,18 +129,18 @@ def _part_from_dict(value: Any, where: str) -> MixturePart:
 
 
 def _classes(content: dict[str, Any]) -> NDArray[Any]:
-    labels = [label_from_json(label, "class") for label in _list(content, "classes")]
+    labels = [label_from_json(label, "class") for label in list_of(content, "classes")]
     kind = content.get("class_type")
     if not isinstance(kind, str) or not _LABEL_TYPE.fullmatch(kind):
-        raise FormatError(f'"class_type" must name a type of labels, got {_shown(kind)}.')
+        raise FormatError(f'"class_type" must name a type of labels, got {shown(kind)}.')
     if len(labels) < 2 or len(set(labels)) != len(labels):
-        raise FormatError(f'"classes" must hold at least two different labels, got {_shown(labels)}.')
+        raise FormatError(f'"classes" must hold at least two different labels, got {shown(labels)}.')
     try:
         classes = np.array(labels, dtype=np.dtype(kind))
     except (ValueError, TypeError, OverflowError) as error:
-        raise FormatError(f'"classes" {_shown(labels)} are not of the type {kind!r}.') from error
+        raise FormatError(f'"classes" {shown(labels)} are not of the type {kind!r}.') from error
     if classes.tolist() != labels:
-        raise FormatError(f'"classes" {_shown(labels)} are not of the type {kind!r}.')
+        raise FormatError(f'"classes" {shown(labels)} are not of the type {kind!r}.')
     return classes
 
 
@@ -161,9 +151,9 @@ def _is_deep(value: Any) -> bool:
 
 
 def _array(content: dict[str, Any], key: str, depth: int) -> FloatArray:
-    value = _list(content, key)
+    value = list_of(content, key)
     if not _is_numeric(value, depth):
-        raise FormatError(f'"{key}" must be lists of numbers, {depth} deep, got {_shown(value)}.')
+        raise FormatError(f'"{key}" must be lists of numbers, {depth} deep, got {shown(value)}.')
     try:
         array = np.array(value, dtype=np.float64)
     except ValueError as error:
@@ -178,19 +168,3 @@ def _is_numeric(value: Any, depth: int) -> bool:
         return isinstance(value, list) and all(_is_numeric(v, depth - 1) for v in value)
     # A huge JSON integer would overflow the conversion to float.
     return type(value) is float or (type(value) is int and abs(value) < 2**63)
-
-
-def _list(content: dict[str, Any], key: str) -> list[Any]:
-    value = content.get(key)
-    if not isinstance(value, list):
-        raise FormatError(f'"{key}" must be a list, got {_shown(value)}.')
-    return value
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")

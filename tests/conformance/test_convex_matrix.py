@@ -45,3 +45,16 @@ def test_highs_takes_the_published_form_under_its_own_name():
     result = mm.solve(relaxation("published"), "highs")
     assert result.solver_name == "highs-lp"
     assert result.certificate.ok
+
+
+def test_a_certificate_made_again_judges_the_gap_as_the_run_did():
+    """On separable data the optimum of the published form is 0: only an absolute gap can be small."""
+    data = mm.DiscreteDataset.from_arrays([["a"], ["b"]] * 6, [0, 1] * 6)
+    problem = mm.MaxMarginRelaxation(data, mm.naive_bayes(data), gamma=1.0, normalization="published")
+    result = mm.solve(problem, "clarabel")
+    again = mm.certify(result.model, problem, result)
+    assert {c.name: c.ok for c in again.checks if c.name == "status"} == {
+        c.name: c.ok for c in result.certificate.checks if c.name == "status"
+    }
+    assert problem.negligible_gap > 0
+    assert mm.SoftMarginStructure(data).negligible_gap == 0

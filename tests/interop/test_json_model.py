@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
-from mmbn_opt.interop import _reading, json_model
+from mmbn_opt.interop import _json_document, _reading
 from mmbn_opt.interop.json_model import load_network, network_from_dict, network_to_dict, save_network
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.structure import Structure
@@ -203,6 +203,6 @@ def test_a_huge_table_is_refused_before_it_is_allocated(monkeypatch: pytest.Monk
 def test_a_file_over_the_size_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model.json"
     path.write_text(" " * 2000)
-    monkeypatch.setattr(json_model, "read_text", lambda p, what: _reading.read_text(p, what, max_bytes=1000))
+    monkeypatch.setattr(_json_document, "read_text", lambda p, what: _reading.read_text(p, what, max_bytes=1000))
     with pytest.raises(SizeLimitError, match="more than 1,000 bytes, the limit"):
         load_network(path)

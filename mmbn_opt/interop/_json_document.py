@@ -1,0 +1,46 @@
+"""What the JSON model files share: a loader that believes nothing, and refusals that name the part."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
+from mmbn_opt.interop._reading import read_text
+
+__all__ = ["list_of", "load_document", "shown"]
+
+Model = TypeVar("Model")
+
+
+def load_document(path: str | Path, from_dict: Callable[[Any], Model]) -> Model:
+    """Read a JSON file and make a model of it; what is wrong with either is a `FormatError` that names the file."""
+    text = read_text(path, "model file")
+    try:
+        content = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{str(path)!r} is not a model file: {error}.") from error
+    try:
+        return from_dict(content)
+    except SizeLimitError:
+        raise
+    except InputError as error:
+        raise FormatError(f"{str(path)!r} is not a usable model file. {error}") from error
+
+
+def list_of(content: dict[str, Any], key: str) -> list[Any]:
+    """The list under a key; refused by name when there is none."""
+    value = content.get(key)
+    if not isinstance(value, list):
+        raise FormatError(f'"{key}" must be a list, got {shown(value)}.')
+    return value
+
+
+def shown(value: Any) -> str:
+    """A value for a message, cut where it would be too long to read."""
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
