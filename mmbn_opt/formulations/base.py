@@ -40,7 +40,7 @@ class Formulation(ABC):
 
     @property
     def negligible_gap(self) -> float:
-        """Absolute gap that is as good as none; above 0 where the optimum may be 0, so that no relative gap is small."""
+        """Absolute gap that is as good as none; above 0 where the optimum may be 0 and no relative gap is small."""
         return 0.0
 
     @abstractmethod

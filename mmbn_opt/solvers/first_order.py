@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from ..convex_bounds import nearest_feasible
 from ..convex_program import ConvexProgram
 from ..exceptions import InputError
-from ..program import ProgramKind
 from ..status import TerminationStatus
+from ._built_in_convex import BuiltInConvexSolver
 from ._convex_run import ConvexRun
-from .base import Availability, Solver, SolverCallback, SolverResult
+from .base import SolverCallback, SolverResult
 
 __all__ = ["FirstOrderSolver"]
 
@@ -29,7 +29,7 @@ CUT = 0.3
 
 
 @dataclass(frozen=True)
-class FirstOrderSolver(Solver):
+class FirstOrderSolver(BuiltInConvexSolver):
     """FISTA with restarts on ``sum n_m tau log(1 + sum_c exp((gamma - margin_mc) / tau))``.
 
     The softmax weights are multipliers, so that each gradient is a dual point; bounds come from the last ones and from
@@ -64,22 +64,12 @@ class FirstOrderSolver(Solver):
 
     name: ClassVar[str] = "first_order"
     title: ClassVar[str] = "Accelerated projected gradient"
-    licence: ClassVar[str] = "BSD-3-Clause"
-    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX})
+    own_settings: ClassVar[str] = "tau, max_iterations"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.tau < math.inf:
             raise InputError(f"tau must be a number > 0, got {self.tau!r}.")
-        if self.options:
-            raise InputError(
-                f"first_order has no options {sorted(self.options)}; its settings are tau, max_iterations."
-            )
-
-    @classmethod
-    def availability(cls) -> Availability:
-        """Always there."""
-        return Availability(True, "built in")
 
     def solve(
         self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None

@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from .._convex_kernels import center_slacks
-from .._threads import limited_threads
 from ..convex_program import ConvexProgram
-from ..exceptions import InputError
-from ..program import ProgramKind
 from ..status import TerminationStatus
+from ._built_in_convex import DenseConvexSolver
 from ._convex_run import ConvexRun
 from ._newton_system import NewtonSystem
-from .base import Availability, Solver, SolverCallback, SolverEvent, SolverResult
+from .base import SolverCallback, SolverEvent, SolverResult
 from .first_order import FirstOrderSolver
 from .log_barrier import interior, refuse_dense, slack_demands
 
@@ -34,7 +32,7 @@ to their square root."""
 
 
 @dataclass(frozen=True)
-class InteriorPointSolver(Solver):
+class InteriorPointSolver(DenseConvexSolver):
     """Mehrotra's predictor-corrector method with slacks and multipliers eliminated.
 
     Variables w, gamma where it is free, one slack a sample, with multipliers that sum to the sample's weight at every
@@ -71,28 +69,7 @@ class InteriorPointSolver(Solver):
 
     name: ClassVar[str] = "interior_point"
     title: ClassVar[str] = "Primal-dual interior point"
-    licence: ClassVar[str] = "BSD-3-Clause"
-    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.options:
-            raise InputError(
-                f"interior_point has no options {sorted(self.options)}; its settings are warm_seconds, warm_gap, prune."
-            )
-
-    @classmethod
-    def availability(cls) -> Availability:
-        """Always there."""
-        return Availability(True, "built in")
-
-    def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
-    ) -> SolverResult:
-        """Minimise a convex program; see `Solver.solve`."""
-        # On a shared machine a second BLAS thread made a Newton step ten times slower.
-        with limited_threads(self.threads, "blas"):
-            return self._solve(program, callback, start)
+    own_settings: ClassVar[str] = "warm_seconds, warm_gap, prune"
 
     def _solve(self, program: Any, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
         run = ConvexRun(self, program, callback, start)

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
 from .._convex_kernels import center_slacks
-from .._threads import limited_threads
 from ..convex_program import ConvexProgram
 from ..exceptions import InputError
-from ..program import ProgramKind
 from ..status import TerminationStatus
+from ._built_in_convex import DenseConvexSolver
 from ._convex_run import ConvexRun
 from ._newton_system import NewtonSystem
-from .base import Availability, Solver, SolverCallback, SolverResult
+from .base import SolverCallback, SolverResult
 
 __all__ = ["LogBarrierSolver"]
 
@@ -24,7 +23,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class LogBarrierSolver(Solver):
+class LogBarrierSolver(DenseConvexSolver):
     """Newton's method on the objective with logarithms of all slacks, their weight mu divided by ten a round.
 
     Guo, Wilkinson & Schuurmans 2005, eq. 18: mu starts at 1; the paper saw fewer than 20 steps a round and stops
@@ -59,28 +58,7 @@ class LogBarrierSolver(Solver):
 
     name: ClassVar[str] = "barrier"
     title: ClassVar[str] = "Log-barrier Newton"
-    licence: ClassVar[str] = "BSD-3-Clause"
-    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.options:
-            raise InputError(
-                f"barrier has no options {sorted(self.options)}; its settings are first_mu, newton_steps, max_rounds."
-            )
-
-    @classmethod
-    def availability(cls) -> Availability:
-        """Always there."""
-        return Availability(True, "built in")
-
-    def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
-    ) -> SolverResult:
-        """Minimise a convex program; see `Solver.solve`."""
-        # On a shared machine a second BLAS thread made a Newton step ten times slower.
-        with limited_threads(self.threads, "blas"):
-            return self._solve(program, callback, start)
+    own_settings: ClassVar[str] = "first_mu, newton_steps, max_rounds"
 
     def _solve(self, program: Any, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
         run = ConvexRun(self, program, callback, start)
