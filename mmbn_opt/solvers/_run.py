@@ -194,9 +194,12 @@ class Run:
             self._answer = EngineAnswer(self._cause, f"the solver did not stop when asked to; {host.fate}")
 
     def _hear_rest_of_log(self, host: EngineHost) -> None:
-        """Log lines come another way than the answer and can be behind it."""
+        """Log lines come another way than the answer and can be behind it; a pause is not their end."""
         end = time.monotonic() + DRAIN_SEC
-        while time.monotonic() < end and (message := host.peek(POLL_SEC)) is not None:
+        while time.monotonic() < end:
+            message = host.peek(POLL_SEC)
+            if message is None:
+                continue
             if isinstance(message, HostDied):
                 break
             if isinstance(message, LogLine):
