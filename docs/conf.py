@@ -63,6 +63,7 @@ ROOMS = {
     "formulations": "Formulations",
     "solvers": "Solvers",
     "dispatch": "Solving",
+    "run": "Background runs",
     "result": "Results",
     "trace": "Traces",
     "bounds": "Bounds",

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from mmbn_opt.discretize import MDLPDiscretizer as MDLPDiscretizer
     from mmbn_opt.dispatch import solve as solve
     from mmbn_opt.dispatch import solvers as solvers
+    from mmbn_opt.dispatch import start as start
     from mmbn_opt.estimators import CMMClassifier as CMMClassifier
+    from mmbn_opt.estimators import MaxMarginBayesClassifier as MaxMarginBayesClassifier
+    from mmbn_opt.estimators import MaxMarginStructureClassifier as MaxMarginStructureClassifier
+    from mmbn_opt.estimators import NaiveBayesClassifier as NaiveBayesClassifier
+    from mmbn_opt.estimators import TANClassifier as TANClassifier
     from mmbn_opt.exceptions import FormatError as FormatError
     from mmbn_opt.exceptions import InputError as InputError
     from mmbn_opt.exceptions import MissingDependencyError as MissingDependencyError
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
     from mmbn_opt.renormalization import renormalize as renormalize
     from mmbn_opt.result import Certificate as Certificate
     from mmbn_opt.result import Result as Result
+    from mmbn_opt.run import Run as Run
     from mmbn_opt.scores import log_odds as log_odds
     from mmbn_opt.selection import tune as tune
     from mmbn_opt.smoothing import Dirichlet as Dirichlet
@@ -73,19 +79,24 @@ _PUBLIC = {
     "Laplace": "smoothing",
     "LogLinearClassifier": "log_linear",
     "MDLPDiscretizer": "discretize",
+    "MaxMarginBayesClassifier": "estimators",
     "MaxMarginRelaxation": "formulations",
+    "MaxMarginStructureClassifier": "estimators",
     "MissingDependencyError": "exceptions",
     "MixtureClassifier": "mixture",
     "MmbnError": "exceptions",
+    "NaiveBayesClassifier": "estimators",
     "ObjectiveBounds": "bounds",
     "Preparation": "preparation",
     "Result": "result",
+    "Run": "run",
     "SizeLimitError": "exceptions",
     "SmoothMargin": "formulations",
     "SoftMarginStructure": "formulations",
     "SolutionStatus": "status",
     "SolverError": "exceptions",
     "Structure": "structure",
+    "TANClassifier": "estimators",
     "TerminationStatus": "status",
     "certify": "certificate",
     "dataset_names": "datasets",
@@ -102,6 +113,7 @@ _PUBLIC = {
     "renormalize": "renormalization",
     "solve": "dispatch",
     "solvers": "dispatch",
+    "start": "dispatch",
     "tan_cmi": "heuristics",
     "tan_cr": "heuristics",
     "tune": "selection",

@@ -1,23 +1,23 @@
-"""One call from a formulation to a result: starts, program, solver, model, certificate, within one wall budget."""
+"""One call from a formulation to a result, in the foreground or in the background, and the table behind "auto"."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from mmbn_opt.certificate import certify_run, reproved_bound
 from mmbn_opt.exceptions import InputError, MissingDependencyError
 from mmbn_opt.formulations.base import Formulation
-from mmbn_opt.program import Program, ProgramKind, ProgramSize
-from mmbn_opt.result import Certificate, Result, Seconds
-from mmbn_opt.run import Run, RunCallback
-from mmbn_opt.solvers.base import Solver, SolverResult
+from mmbn_opt.job import Job
+from mmbn_opt.program import ProgramKind, ProgramSize
+from mmbn_opt.result import Result
+from mmbn_opt.run import Run
+from mmbn_opt.solve_state import RunCallback, SolveState
+from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.registry import get_solver_class, solver_table
-from mmbn_opt.status import SolutionStatus
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AUTO_RULES", "AutoRule", "solve", "solvers"]
+__all__ = ["AUTO_RULES", "AutoRule", "choose_solver", "solve", "solvers", "start"]
 
 
 @dataclass(frozen=True)
@@ -84,20 +84,36 @@ def solvers() -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def _choose_solver(formulation: Formulation, name: str) -> tuple[type[Solver], ProgramKind, str]:
-    if name == "auto":
+def choose_solver(formulation: Formulation, solver: str | Solver) -> tuple[type[Solver], ProgramKind, str]:
+    """The class that will run, the kind of program it gets, and the rule that chose it.
+
+    Parameters
+    ----------
+    formulation : Formulation
+    solver : str or Solver
+        A name, ``"auto"``, or a configured solver, which may be of a class that the registry does not know.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, or where the solver accepts nothing that the formulation emits.
+    """
+    if isinstance(solver, Solver):
+        name, found = solver.name, type(solver)
+    elif solver == "auto":
         for rule in AUTO_RULES:
             if rule.kind in formulation.emits and rule.applies(formulation.estimate_size(rule.kind)):
                 return get_solver_class(rule.solver), rule.kind, f"auto: {rule.kind}, {rule.condition} -> {rule.solver}"
         raise InputError(f"No automatic rule fits {type(formulation).__name__}; name a solver.")
-    solver = get_solver_class(_BY_OTHER_NAME.get((name, *formulation.emits), name))
-    shared = formulation.emits & solver.accepts
+    else:
+        name, found = solver, get_solver_class(_BY_OTHER_NAME.get((solver, *formulation.emits), solver))
+    shared = formulation.emits & found.accepts
     if not shared:
         raise InputError(
             f"{type(formulation).__name__} emits {sorted(map(str, formulation.emits))}, but {name!r} accepts "
-            f"{sorted(map(str, solver.accepts))}. See mmbn_opt.solvers()."
+            f"{sorted(map(str, found.accepts))}. See mmbn_opt.solvers()."
         )
-    return solver, min(shared, key=str), "named by the caller"
+    return found, min(shared, key=str), "named by the caller"
 
 
 def solve(
@@ -156,42 +172,85 @@ def solve(
     >>> result.termination_status, result.certificate.ok
     (TerminationStatus.OPTIMAL, True)
     """
-    if isinstance(solver, Solver):
-        name, base = solver.name, solver
-        if time_limit is None:
-            time_limit = solver.time_limit
-    else:
-        name, base = solver, None
-    solver_class, kind, rule = _choose_solver(formulation, name)
-    make = {
+    return _plan(
+        formulation, solver, time_limit, rel_gap, abs_gap, threads, seed, verbose, options, callback, starts, validation
+    ).execute()
+
+
+def start(
+    formulation: Formulation,
+    solver: str | Solver = "auto",
+    *,
+    time_limit: float | None = None,
+    rel_gap: float = 0.0,
+    abs_gap: float = 0.0,
+    threads: int = 1,
+    seed: int = 0,
+    verbose: bool = False,
+    options: Mapping[str, Any] | None = None,
+    callback: RunCallback | None = None,
+    starts: Iterable[Any] | None = None,
+    validation: Any = None,
+) -> Run:
+    """Solve a formulation in the background; return a handle that can be looked at and stopped.
+
+    The parameters are those of `solve`, and so is what is computed. Wrong input raises here; what goes wrong later is
+    raised by `Run.result`. `callback` is called in the thread of the run. Solvers that would hold the interpreter work
+    in a process of their own.
+
+    Returns
+    -------
+    Run
+
+    Examples
+    --------
+    >>> import mmbn_opt as mm
+    >>> data = mm.DiscreteDataset.from_arrays([["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"]] * 5, [0, 1, 1, 0] * 5)
+    >>> with mm.start(mm.SoftMarginStructure(data, max_parents=2), time_limit=60) as run:
+    ...     result = run.result()
+    >>> run.done(), run.best() is result.model, len(run.trace) == len(result.trace)
+    (True, True, True)
+    """
+    return Run(
+        _plan(
+            formulation, solver, time_limit, rel_gap, abs_gap, threads, seed, verbose, options, callback, starts,
+            validation,
+        )
+    )  # fmt: skip
+
+
+def _plan(
+    formulation: Formulation,
+    solver: str | Solver,
+    time_limit: float | None,
+    rel_gap: float,
+    abs_gap: float,
+    threads: int,
+    seed: int,
+    verbose: bool,
+    options: Mapping[str, Any] | None,
+    callback: RunCallback | None,
+    starts: Iterable[Any] | None,
+    validation: Any,
+) -> Job:
+    """Check everything that can be checked before the work begins; the clock of the budget starts here."""
+    base = solver if isinstance(solver, Solver) else None
+    if base is not None and time_limit is None:
+        time_limit = base.time_limit
+    solver_class, kind, rule = choose_solver(formulation, solver)
+    settings: dict[str, Any] = {
         "rel_gap": rel_gap, "abs_gap": abs_gap, "threads": threads, "seed": seed, "verbose": verbose,
         "options": dict(options or (base.options if base else {})), "time_limit": time_limit,
     }  # fmt: skip
-    engine = _configured(solver_class, base, make)
+    engine = solver_class(**settings) if base is None else replace(base, **settings)
     availability = solver_class.availability()
     if not availability.available:
         raise MissingDependencyError(f"Solver {solver_class.name!r} cannot be used here: {availability.reason}")
     formulation = _with_extras(formulation, validation, seed, threads)
-    run = Run(formulation, time_limit, rel_gap, max(abs_gap, formulation.negligible_gap), callback, kind)
+    state = SolveState(formulation, time_limit, rel_gap, max(abs_gap, formulation.negligible_gap), callback, kind)
     size = formulation.estimate_size(kind)
     formulation.refuse_oversized(kind)
-    seconds: dict[str, float] = {}
-    program: Program | None = None
-    answer: SolverResult | None = None
-    try:
-        run.offer_starts(starts, seed)
-        seconds["heuristics"] = run.elapsed()
-        if not (run.closed() or run.stop_requested or run.out_of_time()):
-            program = formulation.build(kind)
-            size = program.size
-            seconds["build"] = run.elapsed() - seconds["heuristics"]
-        if program is not None and not run.out_of_time():
-            before = run.elapsed()
-            answer = run.call(engine, program)
-            seconds["solve"] = run.elapsed() - before
-    except KeyboardInterrupt:
-        run.interrupted = True
-    return _finish(run, engine, availability.version or "", rule, program, size, answer, seconds, make)
+    return Job(state, engine, availability.version or "", rule, size, settings, starts, seed)
 
 
 def _with_extras(formulation: Formulation, validation: Any, seed: int, threads: int) -> Formulation:
@@ -204,69 +263,3 @@ def _with_extras(formulation: Formulation, validation: Any, seed: int, threads: 
     if threads > 1 and hasattr(formulation, "threads"):
         formulation = replace(formulation, threads=threads)  # type: ignore[call-arg]
     return formulation
-
-
-def _configured(solver_class: type[Solver], base: Solver | None, settings: Mapping[str, Any]) -> Solver:
-    return solver_class(**settings) if base is None else replace(base, **settings)
-
-
-def _solution_status(run: Run) -> SolutionStatus:
-    if run.best is None:
-        return SolutionStatus.NO_SOLUTION
-    return SolutionStatus.INFEASIBLE if run.best_violation > 0 else SolutionStatus.FEASIBLE
-
-
-def _finish(
-    run: Run,
-    engine: Solver,
-    version: str,
-    rule: str,
-    program: Program | None,
-    size: Any,
-    answer: SolverResult | None,
-    seconds: Mapping[str, float],
-    settings: Mapping[str, Any],
-) -> Result:
-    formulation = run.formulation
-    counters = {} if answer is None else {k: answer.stats.get(k) for k in ("nodes", "iterations")}
-    run.settle()
-    solution = None if run.best is None else formulation.encode(run.best, run.kind)
-    status = run.termination(answer)
-    trace = run.recorder.finish(**counters, source=engine.name if answer is not None else run.best_source)
-    certificate = Certificate()
-    if run.best is not None:
-        certificate = certify_run(
-            run.best,
-            formulation,
-            bounds=run.bounds,
-            status=status,
-            trace=trace,
-            rel_gap=run.rel_gap,
-            abs_gap=run.abs_gap,
-            bound_source=f"{run.bound_source}" + (f" {version}" if run.bound_source == engine.name else ""),
-            extra=() if program is None or solution is None else (run.check_vector(program, solution),),
-            reproved=reproved_bound(answer.stats, formulation) if answer is not None else None,
-        )
-    stats = dict(answer.stats) if answer is not None else {}
-    stats |= {"bound_source": run.bound_source, "incumbent_source": run.best_source}
-    if answer is not None:
-        stats["solver_trace"] = answer.trace
-    return Result(
-        model=run.best,
-        certificate=certificate,
-        termination_status=status,
-        solution_status=_solution_status(run),
-        raw_status=answer.raw_status if answer is not None else "solver not called",
-        solution=solution,
-        bounds=run.bounds,
-        trace=trace,
-        sense=formulation.sense,
-        formulation=formulation,
-        solver_name=engine.name,
-        solver_version=version,
-        solver_rule=rule,
-        seconds=Seconds(**{k: seconds.get(k, 0.0) for k in ("build", "heuristics", "solve")}, total=run.elapsed()),
-        program_size=size,
-        settings=dict(settings),
-        stats=stats,
-    )

@@ -1,195 +1,253 @@
-"""What moves during one call of `solve`: the budget, the best model, both bounds, and who is believed."""
+"""The handle of a solve that goes on in the background: look at it, stop it, wait for it, drop it."""
 
-import logging
-import math
+import atexit
+import threading
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+import weakref
+from collections.abc import Callable
+from types import TracebackType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mmbn_opt._lazy import delegate
 from mmbn_opt.bounds import ObjectiveBounds
-from mmbn_opt.certificate import OBJECTIVE_TOLERANCE, PROOF_TOLERANCE
 from mmbn_opt.formulations.base import Formulation
-from mmbn_opt.program import Program, ProgramKind
-from mmbn_opt.result import Check
-from mmbn_opt.solvers.base import Solver, SolverEvent, SolverResult
+from mmbn_opt.job import Job
+from mmbn_opt.result import Result
 from mmbn_opt.status import TerminationStatus
-from mmbn_opt.trace import TraceRecord, TraceRecorder
+from mmbn_opt.trace import BoundTrace
 
-__all__ = ["Run", "RunCallback"]
+__all__ = ["Run"]
 
-logger = logging.getLogger(__name__)
+EXIT_WAIT_SEC = 5.0
+"""How long the interpreter's exit waits for runs that it has asked to stop."""
 
-RunCallback = Callable[[TraceRecord], bool | None]
-"""Called with each new trace record, in the formulation's sense; a true return value asks the run to stop."""
+WATCH_SEC = 0.4
+"""How often those who watch hear of a run while somebody waits for it."""
 
-FEASIBILITY_TOLERANCE = 1e-6
+_going: set["_Course"] = set()
+_going_lock = threading.Lock()
 
 
-@dataclass
+class _Course:
+    """What the thread holds. It never holds the handle, so that a handle that nobody has any more stops its run."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.ended = threading.Event()
+        self.result: Result | None = None
+        self.error: BaseException | None = None
+        self.thread = threading.Thread(target=self._go, name=f"mmbn_opt run, {job.engine.name}", daemon=True)
+
+    def begin(self) -> None:
+        with _going_lock:
+            _going.add(self)
+        self.thread.start()
+
+    def ask_to_stop(self) -> None:
+        self.job.state.stop_requested = True
+
+    def _go(self) -> None:
+        try:
+            self.result = self.job.execute()
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.ended.set()
+            with _going_lock:
+                _going.discard(self)
+
+
+@atexit.register
+def _stop_all() -> None:
+    """No thread of ours may be inside a solver when the interpreter takes itself apart."""
+    with _going_lock:
+        going = list(_going)
+    for course in going:
+        course.ask_to_stop()
+    end = time.monotonic() + EXIT_WAIT_SEC
+    for course in going:
+        course.thread.join(max(0.0, end - time.monotonic()))
+
+
 class Run:
-    """What moves during one call of `solve`."""
+    """A solve in the background, as `mmbn_opt.start` returns it.
 
-    formulation: Formulation
-    time_limit: float | None
-    rel_gap: float
-    abs_gap: float
-    callback: RunCallback | None
-    kind: ProgramKind
-    origin: float = field(default_factory=time.perf_counter)
-    best: Any = None
-    best_source: str = ""
-    bound_source: str = "the formulation"
-    best_violation: float = 0.0
-    stop_requested: bool = False
-    interrupted: bool = False
+    Everything can be asked at any time, from any thread, while the run goes on and after it has ended. In a notebook
+    the handle shows itself: incumbent and bound as they move, the network so far, and a button that stops the run.
 
-    def __post_init__(self) -> None:
-        self.recorder = TraceRecorder(self.formulation.sense, clock=self.elapsed, listener=self._announce)
-        # Under validation the solver chooses the iterate; the largest objective is not what is wanted then.
-        self.watched = getattr(self.formulation, "validation", None) is not None
+    A handle is a context manager that stops the run at the end of the block. The run is also stopped when the last
+    reference to its handle is gone, and when the interpreter exits.
 
-    def elapsed(self) -> float:
-        """Seconds since the call."""
-        return time.perf_counter() - self.origin
+    Parameters
+    ----------
+    job : Job
 
-    def left(self) -> float | None:
-        """Seconds left of the budget, or None without a limit."""
-        return None if self.time_limit is None else self.time_limit - self.elapsed()
+    Examples
+    --------
+    >>> import mmbn_opt as mm
+    >>> data = mm.DiscreteDataset.from_frame(mm.load_dataset("corral"), target="class")
+    >>> run = mm.start(mm.SoftMarginStructure(data, max_parents=2), time_limit=60)
+    >>> run.wait(), run.result().termination_status
+    (True, TerminationStatus.OPTIMAL)
+    >>> round(run.bounds.primal_bound, 3), round(run.bounds.dual_bound, 3)
+    (261.135, 261.135)
+    """
 
-    def out_of_time(self) -> bool:
-        """Whether the budget is used up."""
-        left = self.left()
-        return left is not None and left <= 0
+    def __init__(self, job: Job) -> None:
+        self._course = _Course(job)
+        self._watchers: list[Callable[[], None]] = []
+        weakref.finalize(self, self._course.ask_to_stop).atexit = False
+        self._course.begin()
+
+    # -- looking ----------------------------------------------------------------------------------------------------
+
+    @property
+    def formulation(self) -> Formulation:
+        """What is being solved."""
+        return self._course.job.state.formulation
+
+    @property
+    def solver_name(self) -> str:
+        """Who solves it."""
+        return self._course.job.engine.name
+
+    def best(self) -> Any:
+        """The best model so far, its objective recomputed from the data; None before there is one.
+
+        With validation data this is a start until the run has ended: only then is the iterate chosen.
+        """
+        return self._course.job.state.best
 
     @property
     def bounds(self) -> ObjectiveBounds:
         """Best bounds so far, in the formulation's sense."""
-        return self.recorder.bounds
+        return self._course.job.state.bounds
 
-    def closed(self) -> bool:
-        """Whether the proved gap is within the tolerances asked for."""
-        return self.bounds.is_closed(self.rel_gap, self.abs_gap)
+    @property
+    def trace(self) -> BoundTrace:
+        """The history so far; what `result().trace` will be begins with it."""
+        return self._course.job.state.recorder.snapshot()
 
-    def _announce(self, record: TraceRecord) -> None:
-        if self.callback is not None and self.callback(record):
-            self.stop_requested = True
+    def elapsed(self) -> float:
+        """Seconds since the run was started, or that it took."""
+        result = self._course.result
+        return self._course.job.state.elapsed() if result is None else result.seconds.total
 
-    def offer(
-        self, model: Any, source: str, *, event: str = "incumbent", dual: float | None = None, at: float | None = None
+    def time_left(self) -> float | None:
+        """Seconds left of the time limit, never negative; None without a limit."""
+        left = self._course.job.state.left()
+        return None if left is None else 0.0 if self.done() else max(0.0, left)
+
+    def done(self) -> bool:
+        """Whether the run has ended: with a result or with an error."""
+        return self._course.ended.is_set()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the run was asked to stop and has not ended yet."""
+        return self._course.job.state.stop_requested and not self.done()
+
+    @property
+    def error(self) -> BaseException | None:
+        """What ended the run, if it was an error."""
+        return self._course.error
+
+    @property
+    def termination_status(self) -> TerminationStatus | None:
+        """Why the run ended; None while it goes on, or when it failed."""
+        result = self._course.result
+        return None if result is None else result.termination_status
+
+    # -- acting -----------------------------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Ask the run to stop, and return at once; `result` then has the best model, the bound and INTERRUPTED."""
+        self._course.ask_to_stop()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the run has ended, at most `timeout` seconds; return whether it has."""
+        end = None if timeout is None else time.monotonic() + timeout
+        watched = threading.current_thread() is threading.main_thread()
+        while not self._course.ended.is_set():
+            left = WATCH_SEC if end is None else min(WATCH_SEC, end - time.monotonic())
+            if left <= 0:
+                break
+            # An Event is what Ctrl-C can interrupt on every platform.
+            self._course.ended.wait(left)
+            if watched:
+                self._tell_watchers()
+        return self.done()
+
+    def result(self, timeout: float | None = None) -> Result:
+        """Wait for the end and return the result; raise what the run raised.
+
+        Ctrl-C while waiting stops the run, and its result so far is returned; a second one is passed on.
+
+        Parameters
+        ----------
+        timeout : float or None
+            Seconds to wait at most.
+
+        Raises
+        ------
+        TimeoutError
+            When the run goes on after `timeout`; it is not stopped.
+        Exception
+            Whatever ended the run.
+        """
+        try:
+            ended = self.wait(timeout)
+        except KeyboardInterrupt:
+            self.stop()
+            ended = self.wait()
+        if not ended:
+            raise TimeoutError(
+                f"the run goes on after {timeout:g} s; wait longer, or call stop() and then result() for what it has."
+            )
+        if self._course.error is not None:
+            raise self._course.error
+        assert self._course.result is not None
+        return self._course.result
+
+    def watch(self, watcher: Callable[[], None]) -> None:
+        """Call `watcher` again and again in the main thread while that waits for the run, and once at the end."""
+        self._watchers.append(watcher)
+
+    def _tell_watchers(self) -> None:
+        for watcher in tuple(self._watchers):
+            watcher()
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take a model if it violates less, or its recomputed objective beats the best one."""
-        value = self.formulation.evaluate(model)
-        if not math.isfinite(value):
-            return
-        violation = self.formulation.infeasibility(model)
-        if self.watched or violation > 0:
-            # No incumbent: its objective bounds nothing, or is not what it was chosen by.
-            if self.best is None or (violation < self.best_violation):
-                self.best, self.best_source, self.best_violation = model, source, violation
-            if at is not None:
-                self.recorder.record(dual=dual, event=event, source=source, time_sec=at)
-        elif self.best_violation > 0 or self.bounds.better_primal(value):
-            self.best, self.best_source, self.best_violation = model, source, 0.0
-            self.recorder.record(primal=value, dual=dual, event=event, source=source, time_sec=at)
+        self.stop()
+        self.wait()
 
-    def settle(self) -> None:
-        """Record the objective of a model that was chosen by validation."""
-        if self.watched and self.best is not None and self.best_violation == 0:
-            value = self.formulation.evaluate(self.best)
-            self.recorder.record(primal=value, event="incumbent", source=self.best_source)
+    # -- showing ----------------------------------------------------------------------------------------------------
 
-    def offer_bound(
-        self, value: float, source: str, *, nodes: int | None = None, iterations: int | None = None
-    ) -> None:
-        """Take a dual bound; one that crosses the incumbent by rounding errors only is set to the incumbent."""
-        if not math.isfinite(value):
-            return
-        primal = self.bounds.primal_bound
-        if primal is not None:
-            crossing = self.formulation.sense.sign * (value - primal)
-            if 0 < crossing <= OBJECTIVE_TOLERANCE * max(1.0, abs(primal)):
-                value = primal
-        if self.bounds.better_dual(value):
-            self.bound_source = source
-            self.recorder.record(dual=value, nodes=nodes, iterations=iterations, event="bound", source=source)
-
-    def on_event(self, event: SolverEvent, source: str) -> bool:
-        """News of the solver: incumbents are recovered and evaluated by us before they count."""
-        sign = self.formulation.sense.sign
-        if event.solution is not None and not self.watched:
-            self.offer(self.formulation.recover(event.solution), source)
-        if event.dual_bound is not None:
-            self.offer_bound(sign * event.dual_bound, source, nodes=event.nodes, iterations=event.iterations)
-        return self.stop_requested or self.closed()
-
-    def offer_starts(self, starts: Iterable[Any] | None, seed: int) -> None:
-        """Offer the trivial model, the caller's, and what the formulation's heuristics find."""
-        formulation = self.formulation
-        trivial = formulation.trivial_start()
-        self.offer(trivial.model, trivial.source, event="start", dual=formulation.trivial_bound(), at=0.0)
-        given = None if starts is None else list(starts)
-        for model in given or ():
-            formulation.encode(model, self.kind)  # raises when the model is outside the model class
-            self.offer(model, "given start", event="start")
-        if given == [] or self.out_of_time() or self.closed():
-            return
-        # Heuristics get at most a third of the budget; they end by count long before on most data.
-        deadline = None if self.time_limit is None else self.origin + self.time_limit / 3
-        for start in formulation.starts(seed=seed, deadline=deadline):
-            self.offer(start.model, start.source, event="start")
-            if self.stop_requested or self.out_of_time() or self.closed():
-                return
-
-    def call(self, engine: Solver, program: Program) -> SolverResult:
-        """Run the solver on what is left of the budget and take what it found."""
-        left = self.left()
-        settings = engine if left is None else replace(engine, time_limit=max(left, 0.0))
-        start = None if self.best is None else self.formulation.encode(self.best, self.kind)
-        answer = settings.solve(program, callback=lambda event: self.on_event(event, engine.name), start=start)
-        if answer.solution is not None:
-            model = self.formulation.recover(answer.solution)
-            if self.watched:
-                self.best, self.best_source = model, engine.name
-                self.best_violation = self.formulation.infeasibility(model)
-            else:
-                self.offer(model, engine.name)
-        dual = answer.bounds.dual_bound
-        if dual is not None:
-            self.offer_bound(self.formulation.sense.sign * dual, engine.name)
-        return answer
-
-    def termination(self, answer: SolverResult | None) -> TerminationStatus:
-        """Why the run ended; OPTIMAL only when the recomputed gap is closed."""
-        claimed = answer is not None and answer.termination_status is TerminationStatus.OPTIMAL
-        tolerance = PROOF_TOLERANCE if claimed else OBJECTIVE_TOLERANCE
-        if answer is not None and answer.termination_status in (
-            TerminationStatus.INFEASIBLE,
-            TerminationStatus.UNBOUNDED,
-        ):
-            return answer.termination_status if self.best is None else TerminationStatus.NUMERICAL_ERROR
-        if self.bounds.is_closed(max(self.rel_gap, tolerance), self.abs_gap):
-            return TerminationStatus.OPTIMAL
-        if self.interrupted or self.stop_requested:
-            return TerminationStatus.INTERRUPTED
-        if answer is None:
-            return TerminationStatus.TIME_LIMIT
-        if claimed:
-            logger.warning("the solver claims OPTIMAL, but the recomputed gap is %.3g", self.bounds.gap_rel)
-            return TerminationStatus.NUMERICAL_ERROR
-        return answer.termination_status
-
-    def check_vector(self, program: Program, solution: NDArray[np.float64]) -> Check:
-        """Hold the program's own objective at the answer against the recomputed one."""
-        violation = program.violation(solution)
-        value = self.formulation.sense.sign * program.value(solution)
-        primal = self.bounds.primal_bound
-        agrees = primal is not None and abs(value - primal) <= OBJECTIVE_TOLERANCE * max(1.0, abs(primal))
-        return Check(
-            "program vector",
-            violation <= FEASIBILITY_TOLERANCE and agrees,
-            f"largest violation {violation:.1e}; the program's objective there is {value:.6f}",
+    def __repr__(self) -> str:
+        status = self.termination_status
+        if self.error is not None:
+            state = f"failed: {type(self.error).__name__}"
+        else:
+            state = str(status) if status is not None else "stopping" if self.stopping else "running"
+        primal, dual = self.bounds.primal_bound, self.bounds.dual_bound
+        return (
+            f"Run({type(self.formulation).__name__}, {state}, "
+            f"primal={'none' if primal is None else format(primal, '.6f')}, "
+            f"dual={'none' if dual is None else format(dual, '.6f')}, "
+            f"gap={self.bounds.gap_rel:.3%}, solver={self.solver_name}, {self.elapsed():.2f} s)"
         )
+
+    def _repr_html_(self) -> str:
+        html: str = delegate("run_html")(self)
+        return html
+
+    def _repr_mimebundle_(self, **choice: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _ipython_display_(self) -> None:
+        delegate("show_run")(self)

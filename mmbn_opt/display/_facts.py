@@ -10,6 +10,7 @@ from mmbn_opt.display._text import number, percent, shorten
 from mmbn_opt.exceptions import MmbnError
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.result import Certificate, Check, Result
+from mmbn_opt.run import Run
 from mmbn_opt.status import Sense, TerminationStatus
 from mmbn_opt.variable import DiscreteVariable
 
@@ -21,8 +22,10 @@ __all__ = [
     "headline",
     "parent_rows",
     "problem_rows",
+    "run_headline",
     "run_rows",
     "solver_licence",
+    "title_of",
     "variable_rows",
 ]
 
@@ -56,15 +59,44 @@ def headline(result: Result) -> Headline:
     status = result.termination_status
     failed = result.model is None or not result.certificate.ok
     solved = status in (TerminationStatus.OPTIMAL, TerminationStatus.LOCALLY_OPTIMAL)
-    side = "Upper bound" if result.sense is Sense.MAXIMIZE else "Lower bound"
     figures = (
         ("Objective", number(result.bounds.primal_bound, 9)),
-        (side, number(result.bounds.dual_bound, 9)),
+        (_bound_side(result.sense), number(result.bounds.dual_bound, 9)),
         ("Gap", percent(result.bounds.gap_rel)),
         ("Time", f"{number(result.seconds.total, 3)} s"),
     )
     kind = "bad" if failed else "good" if solved else "open" if status.is_limit else "bad"
     return Headline(kind, status.label.replace("_", " ").lower(), status.sentence, figures)
+
+
+def title_of(formulation: Any) -> str:
+    """What a formulation calls itself."""
+    return str(getattr(formulation, "title", type(formulation).__name__))
+
+
+def _bound_side(sense: Sense) -> str:
+    return "Upper bound" if sense is Sense.MAXIMIZE else "Lower bound"
+
+
+def run_headline(run: Run) -> Headline:
+    """The same of a run that goes on or has failed, with the time that is left."""
+    error = run.error
+    if error is not None:
+        kind, status, sentence = "bad", "failed", f"{type(error).__name__}: {error}"
+    elif run.stopping:
+        kind, status, sentence = "open", "stopping", "The run was asked to stop and is handing over what it has."
+    else:
+        kind, status, sentence = "open", "running", f"{run.solver_name} on {title_of(run.formulation)}."
+    left = run.time_left()
+    bounds = run.bounds
+    figures = (
+        ("Objective", number(bounds.primal_bound, 9)),
+        (_bound_side(bounds.sense), number(bounds.dual_bound, 9)),
+        ("Gap", percent(bounds.gap_rel)),
+        ("Time", f"{run.elapsed():.1f} s"),
+        ("Time left", "no limit" if left is None else f"{left:.1f} s"),
+    )
+    return Headline(kind, status, sentence, figures)
 
 
 def check_rows(certificate: Certificate) -> list[CheckRow]:

@@ -13,6 +13,7 @@ WIDTH, HEIGHT = 760.0, 300.0
 _TOP, _BOTTOM = 34.0, 44.0
 _CHAR = 7.2
 _LABEL_GAP = 15.0
+_COLUMNS = 1000
 
 Steps = list[tuple[float, float]]
 
@@ -60,6 +61,7 @@ def _chart(trace: BoundTrace) -> str:
     right = WIDTH - 20.0 - _CHAR * max(len(number(value, 7)) for value in finals)
     times = [t for steps in (primal, dual) for t, _ in steps] + [trace.records[-1].time_sec]
     shares = time_axis(times, 0.0, 1.0)
+    primal, dual = _thinned(primal, shares), _thinned(dual, shares)
     low, high = value_range([level for steps in (primal, dual) for level in _held(steps, shares)], finals)
     y = linear_axis(low, high, HEIGHT - _BOTTOM, _TOP)
     left = 22.0 + _CHAR * max(len(label) for _, label in y.ticks)
@@ -78,6 +80,15 @@ def _steps(records: Sequence[TraceRecord], value: Callable[[TraceRecord], float 
         if now is not None and (not steps or now != steps[-1][1]):
             steps.append((record.time_sec, now))
     return steps
+
+
+def _thinned(steps: Steps, x: Axis) -> Steps:
+    """The first step and the last one in each column: more cannot be seen, and a long run has very many."""
+    if len(steps) <= _COLUMNS:
+        return steps
+    columns = [int(x(t) * _COLUMNS) for t, _ in steps]
+    after = [*columns[1:], -1]
+    return [step for k, step in enumerate(steps) if k == 0 or columns[k] != after[k]]
 
 
 def _held(steps: Steps, x: Axis) -> Steps:

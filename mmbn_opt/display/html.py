@@ -8,12 +8,14 @@ from typing import Any
 from markupsafe import Markup
 
 from mmbn_opt.display import _facts as facts
+from mmbn_opt.display._cpts import Table, cpt_tables
 from mmbn_opt.display._templates import fragment_style, render
 from mmbn_opt.display._text import number
 from mmbn_opt.display.curves import trace_svg
 from mmbn_opt.display.svg import drawable_part, network_svg
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.result import Certificate, Result
+from mmbn_opt.run import Run
 from mmbn_opt.structure import Structure
 from mmbn_opt.trace import BoundTrace
 
@@ -22,6 +24,7 @@ __all__ = [
     "network_caption",
     "network_html",
     "result_html",
+    "run_html",
     "structure_html",
     "trace_caption",
     "trace_html",
@@ -34,8 +37,9 @@ def trace_html(trace: BoundTrace) -> str:
 
 
 def network_html(network: BayesianNetwork) -> str:
-    """The drawing of a network; pointing at a node shows its parents and its CPT."""
-    return _fragment(drawings=[network_svg(network, standalone=False)], caption=network_caption(network))
+    """The drawing of a network; pointing at a node shows its parents and its CPT, a fold has all tables."""
+    drawing = network_svg(network, standalone=False)
+    return _fragment(drawings=[drawing], caption=network_caption(network), tables=cpt_tables(network))
 
 
 def structure_html(structure: Structure) -> str:
@@ -50,15 +54,28 @@ def certificate_html(certificate: Certificate) -> str:
 
 def result_html(result: Result) -> str:
     """Status, figures, network, curve and certificate of a result."""
-    drawings = [trace_svg(result.trace, standalone=False)]
-    if isinstance(result.model, BayesianNetwork):
-        drawings.insert(0, network_svg(result.model, standalone=False))
     return _fragment(
         headline=facts.headline(result),
-        drawings=drawings,
+        drawings=_drawings(result.trace, result.model),
+        tables=cpt_tables(result.model) if isinstance(result.model, BayesianNetwork) else None,
         checks=facts.check_rows(result.certificate),
         sentence=facts.certificate_sentence(result.certificate),
     )
+
+
+def run_html(run: Run) -> str:
+    """A run as it stands: status, figures, curve and the network so far; its result when it has one."""
+    if run.done() and run.error is None:
+        return result_html(run.result())
+    return _fragment(headline=facts.run_headline(run), drawings=_drawings(run.trace, run.best()))
+
+
+def _drawings(trace: BoundTrace, model: Any) -> list[str]:
+    drawings = [trace_svg(trace, standalone=False)]
+    structure = model if isinstance(model, BayesianNetwork) else getattr(model, "structure", None)
+    if structure is not None:
+        drawings.append(network_svg(structure, standalone=False))
+    return drawings
 
 
 def network_caption(network: BayesianNetwork | Structure) -> str:
@@ -88,6 +105,7 @@ def _fragment(
     *,
     drawings: list[str] | None = None,
     caption: str = "",
+    tables: list[Table] | None = None,
     headline: facts.Headline | None = None,
     checks: list[facts.CheckRow] | None = None,
     sentence: str = "",
@@ -96,6 +114,7 @@ def _fragment(
         "style": fragment_style(),
         "drawings": [Markup(drawing) for drawing in drawings or ()],
         "caption": caption,
+        "tables": tables,
         "headline": headline,
         "checks": checks,
         "sentence": sentence,

@@ -9,7 +9,7 @@ from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.structure import Structure
 from mmbn_opt.trace import BoundTrace
 
-__all__ = ["plot_network", "plot_trace"]
+__all__ = ["new_axes", "plot_network", "plot_trace"]
 
 _PRIMAL, _DUAL, _CLASS, _BUS = "#1d4ed8", "#b45309", "#1d4ed8", "#a3baf0"
 _PIXELS_PER_INCH = 90.0
@@ -33,7 +33,7 @@ def plot_trace(trace: BoundTrace, ax: Any = None) -> Any:
     MissingDependencyError
         If matplotlib is not installed.
     """
-    ax = _axes(ax, (7.0, 3.2))
+    ax = new_axes(ax, (7.0, 3.2))
     frame = trace.to_frame()
     times = frame["time_sec"].to_numpy()
     primal, dual = frame["primal_bound"].to_numpy(), frame["dual_bound"].to_numpy()
@@ -66,7 +66,7 @@ def plot_network(network: BayesianNetwork | Structure, ax: Any = None) -> Any:
     """
     structure, _ = drawable_part(network.structure if isinstance(network, BayesianNetwork) else network)
     layout = layered_layout(structure)
-    ax = _axes(ax, (layout.width / _PIXELS_PER_INCH, layout.height / _PIXELS_PER_INCH))
+    ax = new_axes(ax, (layout.width / _PIXELS_PER_INCH, layout.height / _PIXELS_PER_INCH))
     from matplotlib.patches import FancyBboxPatch
 
     for edge in sorted(layout.edges, key=lambda e: not e.by_bus):
@@ -103,7 +103,8 @@ def plot_network(network: BayesianNetwork | Structure, ax: Any = None) -> Any:
     return ax
 
 
-def _axes(ax: Any, size: tuple[float, float]) -> Any:
+def new_axes(ax: Any, size: tuple[float, float], rows: int = 1, columns: int = 1) -> Any:
+    """The Axes given, or those of a new figure of a size in inches; an array of them where there are several."""
     if ax is not None:
         return ax
     try:
@@ -112,7 +113,7 @@ def _axes(ax: Any, size: tuple[float, float]) -> Any:
         raise MissingDependencyError(
             "Plots need the package matplotlib; install it with: pip install 'mmbn-opt[plot]'"
         ) from error
-    return plt.subplots(figsize=size, layout="constrained")[1]
+    return plt.subplots(rows, columns, figsize=size, layout="constrained")[1]
 
 
 def _draw_edge(ax: Any, edge: DrawnEdge) -> None:

@@ -48,7 +48,7 @@ def render_report(
     """
     model = result.model if isinstance(result.model, BayesianNetwork) else None
     formulation = result.formulation
-    heading = title or getattr(formulation, "title", type(formulation).__name__)
+    heading = title or facts.title_of(formulation)
     return render(
         "report.html.j2",
         title=heading,

@@ -5,12 +5,12 @@ from itertools import product
 
 import numpy as np
 
-from mmbn_opt.display._text import escape, short_labels, shorten
+from mmbn_opt.display._cpts import state_labels
+from mmbn_opt.display._text import escape, short_labels
 from mmbn_opt.display._theme import NETWORK_STYLE, STANDALONE_STYLE, svg_opening
 from mmbn_opt.display.layout import Box, DrawnEdge, Layout, layered_layout
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.structure import Structure
-from mmbn_opt.variable import DiscreteVariable
 
 __all__ = ["MAX_DRAWN_NODES", "box_labels", "drawable_part", "network_svg"]
 
@@ -155,17 +155,12 @@ def _tooltip(network: BayesianNetwork | Structure, structure: Structure, node: i
 
 
 def _cpt_lines(network: BayesianNetwork, node: int) -> list[str]:
-    variables = network.variables
     rows, columns = network.log_cpts[node].shape
     if rows > _MAX_TOOLTIP_ROWS or columns > _MAX_TOOLTIP_COLUMNS:
         return [f"states: {columns}", f"CPT: {rows} × {columns}"]
-    configurations = product(*(_labels(variables[p]) for p in network.structure.parents[node]))
+    configurations = product(*(state_labels(network, p) for p in network.structure.parents[node]))
     lines = []
     for configuration, row in zip(configurations, np.exp(network.log_cpts[node]).tolist(), strict=True):
         given = f" | {', '.join(configuration)}" if configuration else ""
-        lines.append("  ".join(f"{s}: {p:.3f}" for s, p in zip(_labels(variables[node]), row, strict=True)) + given)
+        lines.append("  ".join(f"{s}: {p:.3f}" for s, p in zip(state_labels(network, node), row, strict=True)) + given)
     return lines
-
-
-def _labels(variable: DiscreteVariable) -> list[str]:
-    return [shorten(str(s), 24) for s in variable.states]

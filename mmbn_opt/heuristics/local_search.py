@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._stopping import stop_asked
 from mmbn_opt.candidates import CandidateParents
 from mmbn_opt.heuristics.objectives import Loss
 
@@ -82,7 +83,7 @@ class LocalSearch:
         return trial
 
     def _late(self) -> bool:
-        return self.deadline is not None and time.perf_counter() >= self.deadline
+        return stop_asked() or (self.deadline is not None and time.perf_counter() >= self.deadline)
 
     def _descend(self, start: Choice, nodes: "range | list[int]") -> tuple[Choice, float]:
         """Replace one node's parent set after another until no replacement helps."""

@@ -1,5 +1,6 @@
 """Convex solvers that run in a host: their engine may be deaf to limits, so that it must be possible to end it."""
 
+import threading
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ class HostedConvexSolver(Solver):
     ----------
     isolate : bool or None
         Run in a child process that can be killed. None: whenever there is a time limit, which ECOS does not know at all
-        and which none of them counts the building of the model against.
+        and which none of them counts the building of the model against; and in a background thread, because some hold
+        the interpreter while they work.
     options : mapping
         The solver's own options; an unknown one fails with its name in the raw status.
     """
@@ -42,6 +44,9 @@ class HostedConvexSolver(Solver):
 
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX})
     engine: ClassVar[str]
+
+    def _wants_child(self) -> bool:
+        return self.time_limit is not None or threading.current_thread() is not threading.main_thread()
 
     @abstractmethod
     def _engine_options(self, seconds: float | None) -> Mapping[str, Any]:
@@ -72,7 +77,7 @@ class HostedConvexSolver(Solver):
             verbose=self.verbose,
             options=self._engine_options(None if self.time_limit is None else books.time_left),
         )
-        isolated = self.time_limit is not None if self.isolate is None else self.isolate
+        isolated = self._wants_child() if self.isolate is None else self.isolate
         host: EngineHost = ChildHost(job) if isolated else ThreadHost(job)
         books.stats["host"] = host.label
         try:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._stopping import stop_asked
 from ...choice_program import ChoiceProgram
 from ...exceptions import InputError
 from ...lagrangian import find_hub
@@ -150,6 +151,7 @@ class _Run:
     def check(self) -> None:
         """Stop between two kernels when asked, out of time or out of nodes."""
         left = self.left()
+        self.stop_requested |= stop_asked()
         if self.stop_requested or (left is not None and left <= 0):
             raise Stopped
 

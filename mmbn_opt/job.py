@@ -1,0 +1,119 @@
+"""A checked call of `solve`: starts, program, solver, model and certificate, within one wall budget."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmbn_opt._stopping import obeying
+from mmbn_opt.certificate import certify_run, reproved_bound
+from mmbn_opt.program import Program, ProgramSize
+from mmbn_opt.result import Certificate, Result, Seconds
+from mmbn_opt.solve_state import SolveState
+from mmbn_opt.solvers.base import Solver, SolverResult
+from mmbn_opt.status import SolutionStatus
+
+__all__ = ["Job"]
+
+
+@dataclass
+class Job:
+    """What one call does, ready to be executed once, in whatever thread.
+
+    Parameters
+    ----------
+    state : SolveState
+        What others may look at while the job is executed; setting its `stop_requested` ends the job early.
+    engine : Solver
+    version, rule : str
+        Of the solver, and why it was chosen.
+    size : ProgramSize
+        As estimated.
+    settings : mapping
+    starts : iterable of models or None
+    seed : int
+    """
+
+    state: SolveState
+    engine: Solver
+    version: str
+    rule: str
+    size: ProgramSize
+    settings: Mapping[str, Any]
+    starts: Iterable[Any] | None
+    seed: int
+    _seconds: dict[str, float] = field(default_factory=dict)
+
+    def execute(self) -> Result:
+        """Do it; KeyboardInterrupt and a requested stop end it with what there is."""
+        state, seconds = self.state, self._seconds
+        program: Program | None = None
+        answer: SolverResult | None = None
+        try:
+            with obeying(lambda: state.stop_requested):
+                state.offer_starts(self.starts, self.seed)
+                seconds["heuristics"] = state.elapsed()
+                if not state.should_end():
+                    program = state.formulation.build(state.kind)
+                    self.size = program.size
+                    seconds["build"] = state.elapsed() - seconds["heuristics"]
+                if program is not None and not state.should_end():
+                    before = state.elapsed()
+                    answer = state.call(self.engine, program)
+                    seconds["solve"] = state.elapsed() - before
+        except KeyboardInterrupt:
+            state.interrupted = True
+        return self._finish(program, answer)
+
+    def _finish(self, program: Program | None, answer: SolverResult | None) -> Result:
+        state, engine = self.state, self.engine
+        formulation = state.formulation
+        counters = {} if answer is None else {k: answer.stats.get(k) for k in ("nodes", "iterations")}
+        state.settle()
+        solution = None if state.best is None else formulation.encode(state.best, state.kind)
+        status = state.termination(answer)
+        trace = state.recorder.finish(**counters, source=engine.name if answer is not None else state.best_source)
+        certificate = Certificate()
+        if state.best is not None:
+            by_engine = state.bound_source == engine.name
+            certificate = certify_run(
+                state.best,
+                formulation,
+                bounds=state.bounds,
+                status=status,
+                trace=trace,
+                rel_gap=state.rel_gap,
+                abs_gap=state.abs_gap,
+                bound_source=f"{state.bound_source} {self.version}" if by_engine else state.bound_source,
+                extra=() if program is None or solution is None else (state.check_vector(program, solution),),
+                reproved=reproved_bound(answer.stats, formulation) if answer is not None else None,
+            )
+        stats = dict(answer.stats) if answer is not None else {}
+        stats |= {"bound_source": state.bound_source, "incumbent_source": state.best_source}
+        if answer is not None:
+            stats["solver_trace"] = answer.trace
+        spent = {k: self._seconds.get(k, 0.0) for k in ("build", "heuristics", "solve")}
+        return Result(
+            model=state.best,
+            certificate=certificate,
+            termination_status=status,
+            solution_status=_solution_status(state),
+            raw_status=answer.raw_status if answer is not None else "solver not called",
+            solution=solution,
+            bounds=state.bounds,
+            trace=trace,
+            sense=formulation.sense,
+            formulation=formulation,
+            solver_name=engine.name,
+            solver_version=self.version,
+            solver_rule=self.rule,
+            seconds=Seconds(**spent, total=state.elapsed()),
+            program_size=self.size,
+            settings=dict(self.settings),
+            stats=stats,
+        )
+
+
+def _solution_status(state: SolveState) -> SolutionStatus:
+    if state.best is None:
+        return SolutionStatus.NO_SOLUTION
+    return SolutionStatus.INFEASIBLE if state.best_violation > 0 else SolutionStatus.FEASIBLE
