@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from mmbn_opt._exchange import NetworkExchange
 from mmbn_opt._lazy import delegate
 from mmbn_opt.counts import contingency
 from mmbn_opt.data import DiscreteDataset, encode_features
@@ -44,7 +44,7 @@ def estimate_log_cpt(data: DiscreteDataset, node: int, parents: Sequence[int], s
 
 
 @dataclass(frozen=True, eq=False)
-class BayesianNetwork:
+class BayesianNetwork(NetworkExchange):
     """A structure with conditional probability tables and the labels of its states.
 
     Parameters
@@ -206,30 +206,6 @@ class BayesianNetwork:
         """Most probable class label of each row; the first one on a tie."""
         labels: NDArray[Any] = self.classes[np.argmax(self.predict_proba(X, unseen=unseen), axis=1)]
         return labels
-
-    def save(self, path: str | Path) -> None:
-        """Write the network as JSON (no pickle)."""
-        delegate("save_network")(self, path)
-
-    @staticmethod
-    def load(path: str | Path) -> "BayesianNetwork":
-        """Read a network that `save` wrote."""
-        network: BayesianNetwork = delegate("load_network")(path)
-        return network
-
-    def to_bif(self, path: str | Path) -> None:
-        """Write the network in the Bayesian Interchange Format."""
-        delegate("write_bif")(self, path)
-
-    @staticmethod
-    def from_bif(path: str | Path, target: str) -> "BayesianNetwork":
-        """Read a BIF file; `target` names the class variable."""
-        network: BayesianNetwork = delegate("read_bif")(path, target)
-        return network
-
-    def to_networkx(self) -> Any:
-        """The DAG as a ``networkx.DiGraph`` (extra ``interop``)."""
-        return delegate("to_networkx")(self.structure)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the DAG with matplotlib (extra ``plot``)."""

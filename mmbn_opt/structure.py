@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mmbn_opt._exchange import StructureExchange
 from mmbn_opt._lazy import delegate
 from mmbn_opt.exceptions import InputError
 
@@ -42,7 +43,7 @@ def find_cycle(parents: Sequence[Sequence[int]]) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Structure:
+class Structure(StructureExchange):
     """A DAG over ``n_features`` features and the class.
 
     Nodes are numbered 0 .. n_features - 1 for the features, in column order, and n_features for the class.
@@ -173,10 +174,6 @@ class Structure:
         not renormalizable: 'x' has the parents 'y' and 'z', which are not adjacent
         """
         return delegate("renormalizability")(self)
-
-    def to_networkx(self) -> Any:
-        """The DAG as a ``networkx.DiGraph`` (extra ``interop``)."""
-        return delegate("to_networkx")(self)
 
     def _repr_html_(self) -> str:
         html: str = delegate("structure_html")(self)

@@ -6,14 +6,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt.exceptions import SizeLimitError
+from mmbn_opt.exceptions import InputError, SizeLimitError
 from mmbn_opt.interop import _bif_tokens as tokens
+from mmbn_opt.interop._assembly import normalised_rows
 from mmbn_opt.interop._bif_scanner import Scanner
 
 __all__ = ["BifDeclaration", "BifDocument", "BifTable", "parse_bif"]
-
-_TOLERANCE = 1e-2
-_ROUNDING = 1e-9
 
 
 @dataclass
@@ -242,17 +240,9 @@ class _Parser:
         return np.array(self.numbers(child, prod(shape))).reshape(shape[::-1]).T.copy()
 
     def normalised(self, child: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        if not (np.isfinite(values).all() and (values >= 0).all()):
-            bad = values[~(np.isfinite(values) & (values >= 0))]
-            self.scanner.fail(f"the probability of {child!r} holds {float(bad[0])!r}; probabilities are numbers >= 0.")
-        total = values.sum(axis=1, keepdims=True)
-        off = np.abs(total - 1.0)
-        if off.max() > _TOLERANCE:
-            worst = float(total[int(off.argmax()), 0])
-            self.scanner.fail(
-                f"a row of the probability of {child!r} sums to {worst:.6g}; "
-                f"up to {_TOLERANCE} away from 1 passes as rounding."
-            )
-        self.document.n_rescaled += int((off > _ROUNDING).sum())
-        normalised: NDArray[np.float64] = values / total
-        return normalised
+        try:
+            rows, rescaled = normalised_rows(values, child)
+        except InputError as error:
+            self.scanner.fail(str(error))
+        self.document.n_rescaled += rescaled
+        return rows

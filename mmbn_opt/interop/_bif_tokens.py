@@ -7,10 +7,10 @@ property line, which those readers skip, holds the original in percent-encoding.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import quote, unquote_to_bytes
 
-__all__ = ["LABEL_PROPERTY", "NAME_PROPERTY", "aliases", "decode", "encode", "is_bare", "repeated"]
+__all__ = ["LABEL_PROPERTY", "NAME_PROPERTY", "aliases", "decode", "encode", "is_bare", "is_plain", "repeated"]
 
 NAME_PROPERTY = "mmbn_name"
 LABEL_PROPERTY = "mmbn_label_"
@@ -33,7 +33,12 @@ def is_bare(text: str) -> bool:
     return _BARE.fullmatch(text) is not None and text.lower() not in _KEYWORDS
 
 
-def aliases(texts: Sequence[str], prefix: str) -> list[str]:
+def is_plain(text: str) -> bool:
+    """Whether the text is bare and of letters, digits and ``_`` only, as pgmpy's XMLBIF writer keeps it."""
+    return is_bare(text) and "." not in text and "-" not in text
+
+
+def aliases(texts: Sequence[str], prefix: str, bare: Callable[[str], bool] = is_bare) -> list[str]:
     """Bare tokens for distinct texts, distinct too; a text that is bare stands for itself.
 
     Examples
@@ -42,8 +47,8 @@ def aliases(texts: Sequence[str], prefix: str) -> list[str]:
     ['low', 'inf_0_5', 's_0_5_inf', 's']
     """
     # Readers may ignore case, so aliases differ in more than that.
-    taken = {t.lower() for t in texts if is_bare(t)}
-    return [text if is_bare(text) else _alias(text, prefix, taken) for text in texts]
+    taken = {t.lower() for t in texts if bare(t)}
+    return [text if bare(text) else _alias(text, prefix, taken) for text in texts]
 
 
 def _alias(text: str, prefix: str, taken: set[str]) -> str:

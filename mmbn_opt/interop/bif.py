@@ -2,19 +2,17 @@
 
 import gzip
 import logging
-from math import prod
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.interop import _bif_tokens as tokens
-from mmbn_opt.interop._bif_parser import BifDocument, parse_bif
+from mmbn_opt.interop._assembly import Family, assemble, text_states
+from mmbn_opt.interop._bif_parser import parse_bif
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.atomic import write_bytes_atomic
 from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
 from mmbn_opt.variable import DiscreteVariable
 
 __all__ = ["MAX_CELLS", "read_bif", "write_bif"]
@@ -24,7 +22,11 @@ logger = logging.getLogger(__name__)
 MAX_CELLS = 20_000_000
 """Default limit on the table cells of a file."""
 
+MAX_TEXT = 64 * 2**20
+"""Largest BIF text in bytes, after unpacking; the largest network of the bnlearn repository takes 8 % of it."""
+
 _SUM_TOLERANCE = 1e-6
+_PLACE = "a BIF file"
 
 
 def write_bif(network: BayesianNetwork, path: str | Path) -> None:
@@ -69,55 +71,39 @@ def read_bif(path: str | Path, target: str, *, max_cells: int = MAX_CELLS) -> Ba
     InputError
         If there is no such file, or no such variable.
     """
-    document = parse_bif(read_text(path, "BIF file"), str(path), max_cells)
+    source = repr(str(path))
+    document = parse_bif(read_text(path, "BIF file", max_bytes=MAX_TEXT), str(path), max_cells)
     if document.n_rescaled:
         logger.info("%s: %d rows of rounded probabilities were rescaled to sum to 1", path, document.n_rescaled)
-    if not document.variables:
-        raise FormatError(f"{str(path)!r} is not a BIF file: it declares no variable.")
-    labels = [d.name for d in document.variables.values()]
+    declared, tables = document.variables, document.tables
+    if not declared:
+        raise FormatError(f"{source} is not a BIF file: it declares no variable.")
+    labels = [d.name for d in declared.values()]
     if again := tokens.repeated(labels):
-        raise FormatError(f"{str(path)!r} declares the variables {again} twice.")
+        raise FormatError(f"{source} declares the variables {again} twice.")
     if target not in labels:
         shown = ", ".join(labels[:20]) + (", ..." if len(labels) > 20 else "")
-        raise InputError(f"{str(path)!r} has no variable {target!r} to be the class; its variables are: {shown}.")
-    without = [d.name for token, d in document.variables.items() if token not in document.tables]
+        raise InputError(f"{source} has no variable {target!r} to be the class; its variables are: {shown}.")
+    without = [d.name for token, d in declared.items() if token not in tables]
     if without:
-        raise FormatError(f"{str(path)!r} has no probability block for {without[:20]}.")
+        raise FormatError(f"{source} has no probability block for {without[:20]}.")
     try:
-        return _network(document, target)
+        families = [
+            Family(
+                DiscreteVariable(d.name, tuple(d.labels)),
+                tuple(declared[p].name for p in tables[token].parents),
+                tables[token].values,
+            )
+            for token, d in declared.items()
+        ]
+        return assemble(families, target, source)
     except InputError as error:
-        raise FormatError(f"{str(path)!r} is not a usable network. {error}") from error
-
-
-def _network(document: BifDocument, target: str) -> BayesianNetwork:
-    # The sort is stable: features stay in the file's order, the class comes last.
-    declared = sorted(document.variables.items(), key=lambda item: item[1].name == target)
-    index = {token: k for k, (token, _) in enumerate(declared)}
-    variables = [DiscreteVariable(d.name, tuple(d.labels)) for _, d in declared]
-    parents, log_cpts = [], []
-    for token, _ in declared:
-        table = document.tables[token]
-        order = [index[p] for p in table.parents]
-        parents.append(tuple(order))
-        log_cpts.append(_log_ascending(table.values, order, [variables[p].cardinality for p in order]))
-    structure = Structure(tuple(v.name for v in variables[:-1]), target, tuple(parents))
-    return BayesianNetwork(structure, tuple(variables[:-1]), variables[-1], tuple(log_cpts))
-
-
-def _log_ascending(values: NDArray[np.float64], order: list[int], sizes: list[int]) -> NDArray[np.float64]:
-    """Logs of a table whose parents come in the file's order, rearranged to ascending parents."""
-    if len(order) > 1:
-        cube = values.reshape(*sizes, values.shape[1])
-        axes = [*sorted(range(len(order)), key=order.__getitem__), len(order)]
-        values = np.ascontiguousarray(cube.transpose(axes)).reshape(prod(sizes), -1)
-    with np.errstate(divide="ignore"):
-        table: NDArray[np.float64] = np.log(values)
-    return table
+        raise FormatError(f"{source} is not a usable network. {error}") from error
 
 
 def _blocks(network: BayesianNetwork) -> list[str]:
     names = tokens.aliases(network.structure.names, "v")
-    states = [tokens.aliases(_texts(v), "s") for v in network.variables]
+    states = [tokens.aliases(text_states(v, _PLACE), "s") for v in network.variables]
     blocks = ["network mmbn_opt {\n}\n"]
     for name, aliases, variable in zip(names, states, network.variables, strict=True):
         lines = [f"variable {name} {{\n  type discrete [ {len(aliases)} ] {{ {', '.join(aliases)} }};\n"]
@@ -125,7 +111,7 @@ def _blocks(network: BayesianNetwork) -> list[str]:
             lines.append(f"  property {tokens.NAME_PROPERTY} = {tokens.encode(variable.name)};\n")
         lines += [
             f"  property {tokens.LABEL_PROPERTY}{alias} = {tokens.encode(text)};\n"
-            for alias, text in zip(aliases, _texts(variable), strict=True)
+            for alias, text in zip(aliases, text_states(variable, _PLACE), strict=True)
             if alias != text
         ]
         blocks += [*lines, "}\n"]
@@ -139,17 +125,6 @@ def _blocks(network: BayesianNetwork) -> list[str]:
         body = "".join(f"  ({states_}) {row};\n" for states_, row in zip(configurations, rows, strict=True))
         blocks.append(f"probability ( {names[node]} | {given} ) {{\n{body}}}\n")
     return blocks
-
-
-def _texts(variable: DiscreteVariable) -> list[str]:
-    texts = [str(s) for s in variable.states]
-    if again := tokens.repeated(texts):
-        clash = [s for s in variable.states if str(s) in again]
-        raise InputError(
-            f"Column {variable.name!r} has the states {clash}, which have the same text, "
-            "so a BIF file cannot tell them apart; rename them, or save the network as JSON."
-        )
-    return texts
 
 
 def _rows(network: BayesianNetwork, node: int) -> list[str]:

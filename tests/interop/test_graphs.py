@@ -1,14 +1,21 @@
 """Structures travel to networkx and back by name."""
 
-import builtins
+import sys
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.exceptions import InputError, MissingDependencyError
-from mmbn_opt.interop.graphs import from_networkx, to_networkx
+from mmbn_opt.interop.graphs import from_networkx
+from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.structure import Structure
+
+Same = Callable[[BayesianNetwork, BayesianNetwork], bool]
 
 nx = pytest.importorskip("networkx", reason="networkx (extra interop) is not installed")
 
@@ -47,13 +54,76 @@ def test_a_graph_that_does_not_fit_is_refused(data: DiscreteDataset, graph: Any,
 
 
 def test_without_networkx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any, **options: Any) -> Any:
-        if name == "networkx":
-            raise ImportError(name)
-        return real(name, *rest, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'mmbn-opt\[interop\]'"):
-        to_networkx(Structure((), "class", ((),)))
+        Structure((), "class", ((),)).to_networkx()
+
+
+@given(data=st.data())
+def test_a_network_comes_back_from_its_graph(data: st.DataObject, typed_networks: Any, same: Same) -> None:
+    network = data.draw(typed_networks)
+    graph = network.to_networkx()
+    assert same(BayesianNetwork.from_networkx(graph), network)
+    assert Structure.from_networkx(graph) == network.structure
+
+
+def test_the_table_of_a_graph_may_have_its_parents_in_any_order(sprinkler: BayesianNetwork) -> None:
+    graph = sprinkler.to_networkx()
+    grass = graph.nodes["grass"]
+    assert grass["parents"] == ("season", "rain")
+    grass["parents"] = ("rain", "season")
+    grass["cpt"] = grass["cpt"].reshape(2, 2, 3).swapaxes(0, 1).reshape(4, 3)
+    again = BayesianNetwork.from_networkx(graph)
+    assert np.allclose(np.exp(again.log_cpts[1]), np.exp(sprinkler.log_cpts[1]), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda g: g.nodes["grass"].pop("cpt"), r"'grass' of the graph lacks the attributes \['cpt'\]"),
+        (lambda g: g.nodes["grass"].update(parents=("rain",)), r"'grass' has the edges from .*says \['rain'\]"),
+        (lambda g: g.nodes["grass"].update(cpt=[[0.5, 0.5]]), "shape .* for 'grass'; its states and parents call for"),
+        (lambda g: g.nodes["season"].update(cpt=[[0.5, 0.2]]), "'season' sums to 0.7"),
+        (lambda g: g.nodes["season"].update(cpt=[[1.5, -0.5]]), "'season' holds -0.5"),
+        (lambda g: g.graph.clear(), r"does not tell its class .*pass target="),
+        (lambda g: g.graph.update(class_name="snow"), "no node 'snow' to be the class; its nodes are"),
+    ],
+)
+def test_a_graph_without_usable_tables_is_refused(
+    sprinkler: BayesianNetwork, change: Callable[[Any], Any], message: str
+) -> None:
+    graph = sprinkler.to_networkx()
+    change(graph)
+    with pytest.raises(InputError, match=message):
+        BayesianNetwork.from_networkx(graph)
+
+
+def test_edge_lists_by_name_and_by_number_say_the_same(sprinkler: BayesianNetwork) -> None:
+    assert sprinkler.to_edge_list() == [("season", "grass"), ("rain", "grass"), ("season", "rain")]
+    assert sprinkler.to_edge_list(names=False) == [(0, 1), (2, 1), (0, 2)]
+    features = sprinkler.structure.feature_names
+    for names in (True, False):
+        edges = sprinkler.structure.to_edge_list(names=names)
+        assert Structure.from_edge_list(edges, features, "rain") == sprinkler.structure
+
+
+def test_numbers_of_an_edge_list_may_come_from_an_array() -> None:
+    assert Structure.from_edge_list(np.array([[1, 0]]), ["a"]).edges == [("class", "a")]
+
+
+@pytest.mark.parametrize(
+    ("edge", "message"),
+    [
+        ((0, 2), r"Edge \(0, 2\) has the node 2; give its name, or its number from 0 to 1"),
+        ((-1, 0), "has the node -1"),
+        ((True, 0), "has the node True"),
+        ((0.0, 1), "has the node 0.0"),
+        ((0, 1, 2), r"An edge is a pair \(parent, child\), got \(0, 1, 2\)"),
+        ("ab", "got 'ab'"),
+        (("z", "a"), "names the unknown node 'z'"),
+        (("a", "a"), "impossible parent"),
+    ],
+)
+def test_an_edge_that_is_none_is_named(edge: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Structure.from_edge_list([edge], ["a"])

@@ -1,0 +1,140 @@
+"""From the families that another tool knows, in its own order, to a network of ours."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.interop._bif_tokens import repeated
+from mmbn_opt.network import BayesianNetwork
+from mmbn_opt.structure import Structure
+from mmbn_opt.variable import DiscreteVariable
+
+__all__ = ["SUM_TOLERANCE", "Family", "assemble", "normalised_rows", "text_states"]
+
+SUM_TOLERANCE = 1e-2
+"""How far a row of rounded numbers may be from a sum of 1."""
+
+_ROUNDING = 1e-9
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """A variable, its parents as the source orders them, and its table, shape (n_configurations, n_states).
+
+    The last parent varies fastest.
+    """
+
+    variable: DiscreteVariable
+    parents: tuple[str, ...]
+    table: FloatArray
+
+
+def normalised_rows(table: FloatArray, name: str) -> tuple[FloatArray, int]:
+    """Rows that sum to 1, and how many of them were rounded numbers that did not.
+
+    Raises
+    ------
+    InputError
+        If an entry is negative or not finite, or a row is further than `SUM_TOLERANCE` from a sum of 1.
+
+    Examples
+    --------
+    >>> normalised_rows(np.array([[0.333, 0.666], [0.5, 0.5]]), "a")[1]
+    1
+    """
+    usable = np.isfinite(table) & (table >= 0)
+    if not usable.all():
+        bad = float(table[~usable][0])
+        raise InputError(f"the probability of {name!r} holds {bad!r}; probabilities are numbers >= 0.")
+    with np.errstate(over="ignore"):
+        total = table.sum(axis=1, keepdims=True)
+    off = np.abs(total - 1.0)
+    if off.max(initial=0.0) > SUM_TOLERANCE:
+        raise InputError(
+            f"a row of the probability of {name!r} sums to {float(total[int(off.argmax()), 0]):.6g}; "
+            f"up to {SUM_TOLERANCE} away from 1 passes as rounding."
+        )
+    rows: FloatArray = table / total
+    return rows, int((off > _ROUNDING).sum())
+
+
+def assemble(families: Sequence[Family], target: str, source: str) -> BayesianNetwork:
+    """The network of all families, the target as class; features keep the order of the families.
+
+    Parameters
+    ----------
+    families : sequence of Family
+        With normalised rows.
+    target : str
+    source : str
+        What they come from, for messages.
+
+    Raises
+    ------
+    InputError
+        If there is no such variable, or the families do not make a network.
+    """
+    names = [family.variable.name for family in families]
+    if again := repeated(names):
+        raise InputError(f"{source} declares the variables {again} twice.")
+    if target not in names:
+        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+        raise InputError(f"{source} has no variable {target!r} to be the class; its variables are: {shown}.")
+    # The sort is stable: features stay in the source's order, the class comes last.
+    ordered = sorted(families, key=lambda family: family.variable.name == target)
+    index = {family.variable.name: k for k, family in enumerate(ordered)}
+    variables = [family.variable for family in ordered]
+    parents, log_cpts = [], []
+    for family in ordered:
+        strangers = [p for p in family.parents if p not in index]
+        if strangers:
+            raise InputError(f"{source} gives {family.variable.name!r} the parents {strangers}, which it lacks.")
+        order = [index[p] for p in family.parents]
+        sizes = [variables[p].cardinality for p in order]
+        shape = (prod(sizes), family.variable.cardinality)
+        if family.table.shape != shape:
+            raise InputError(
+                f"{source} has a table of shape {family.table.shape} for {family.variable.name!r}; "
+                f"its states and parents call for {shape}."
+            )
+        parents.append(tuple(order))
+        log_cpts.append(_log_ascending(family.table, order, sizes))
+    structure = Structure(tuple(v.name for v in variables[:-1]), target, tuple(parents))
+    return BayesianNetwork(structure, tuple(variables[:-1]), variables[-1], tuple(log_cpts))
+
+
+def text_states(variable: DiscreteVariable, place: str) -> list[str]:
+    """States as distinct texts, for a place that knows text only.
+
+    Raises
+    ------
+    InputError
+        If two states have the same text.
+    """
+    texts = [str(s) for s in variable.states]
+    if again := repeated(texts):
+        clash = [s for s in variable.states if str(s) in again]
+        raise InputError(
+            f"Column {variable.name!r} has the states {clash}, which have the same text, "
+            f"so {place} cannot tell them apart; rename them, or save the network as JSON."
+        )
+    return texts
+
+
+def _log_ascending(values: FloatArray, order: list[int], sizes: list[int]) -> FloatArray:
+    """Logs of a table, rearranged to ascending parents."""
+    if len(order) > 1:
+        # numpy allows 64 axes; a parent with one state needs none.
+        wide = [k for k, size in enumerate(sizes) if size > 1]
+        cube = values.reshape(*(sizes[k] for k in wide), values.shape[1])
+        axes = [*sorted(range(len(wide)), key=lambda a: order[wide[a]]), len(wide)]
+        values = np.ascontiguousarray(cube.transpose(axes)).reshape(values.shape)
+    with np.errstate(divide="ignore"):
+        table: FloatArray = np.log(values)
+    return table
