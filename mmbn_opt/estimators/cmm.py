@@ -296,7 +296,9 @@ class CMMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             data.z[rows], labels, min(settings.n_components, members), self.h, self.xi, settings.tau, self.penalty,
             xi_growth=self.xi_growth, missing="marginalize", seed=self.random_state,
         )  # fmt: skip
-        solver = ExteriorPenaltySolver(inner=self.inner, time_limit=limit, max_iterations=settings.iterations)
+        solver = ExteriorPenaltySolver(
+            inner=self.inner, time_limit=limit, max_iterations=settings.iterations, restarts=0
+        )
         start = None
         if self.start == "em":
             start = next((formulation.encode(s.model) for s in formulation.starts()), None)

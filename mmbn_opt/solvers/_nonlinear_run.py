@@ -76,6 +76,7 @@ class NonlinearRun:
         self.evaluations = 0
         self.iterations = 0
         self.best: JudgedPoint | None = None
+        self.best_of_leg: JudgedPoint | None = None
         self._solver = solver
         self._callback = callback
         self._origin = time.perf_counter()
@@ -98,6 +99,13 @@ class NonlinearRun:
         if math.isfinite(point.value):
             self._offer(x, point)
         self.recorder.record(primal=self._claim(), event="start", source="start", iterations=0)
+        return x
+
+    def begin_leg(self, x: FloatArray) -> FloatArray:
+        """Judge another start; `best_of_leg` is the best point from here on."""
+        x = self.clip(x)
+        self.best_of_leg = None
+        self._offer(x, self.evaluate(x))
         return x
 
     def clip(self, x: FloatArray) -> FloatArray:
@@ -183,9 +191,11 @@ class NonlinearRun:
     def _offer(self, x: FloatArray, point: PointEvaluation) -> None:
         score = None if self.program.monitor is None else float(self.program.monitor(x))
         candidate = JudgedPoint(x.copy(), point.value, point.constraints, score)
+        candidate.x.flags.writeable = False
+        if self.best_of_leg is None or self._better(candidate, self.best_of_leg):
+            self.best_of_leg = candidate
         if self.best is not None and not self._better(candidate, self.best):
             return
-        candidate.x.flags.writeable = False
         self.best = candidate
         claim = self._claim()
         if claim is not None:

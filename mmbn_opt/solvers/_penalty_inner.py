@@ -1,13 +1,22 @@
 """Unconstrained minimisers inside a box: SciPy's L-BFGS-B, and gradient descent with a golden-section search."""
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["INNER_METHODS", "InnerMethod", "InnerResult", "PenalizedPoint", "golden_section_descent", "lbfgs"]
+__all__ = [
+    "INNER_METHODS",
+    "InnerMethod",
+    "InnerResult",
+    "InnerStop",
+    "PenalizedPoint",
+    "golden_section_descent",
+    "lbfgs",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -20,6 +29,9 @@ _INTERVAL = 1e-3
 _MEMORY = 20
 """Pairs that L-BFGS keeps."""
 
+_WINDOW = 20
+"""Iterations over which progress is measured: single steps of L-BFGS may bring nothing."""
+
 
 @dataclass(frozen=True, eq=False)
 class PenalizedPoint:
@@ -27,6 +39,36 @@ class PenalizedPoint:
 
     value: float
     gradient: Callable[[], FloatArray]
+
+
+@dataclass(frozen=True)
+class InnerStop:
+    """When an inner run has done enough.
+
+    Parameters
+    ----------
+    max_iterations : int
+    gradient_tol : float
+    rel_progress : float
+        Stop when `_WINDOW` iterations together lower F by no more than this share of it; 0 asks for a minimum.
+    """
+
+    max_iterations: int
+    gradient_tol: float
+    rel_progress: float = 0.0
+
+
+class _Progress:
+    """Watches F over the last iterations."""
+
+    def __init__(self, stop: InnerStop) -> None:
+        self._share = stop.rel_progress
+        self._values: deque[float] = deque(maxlen=_WINDOW + 1)
+
+    def stalls(self, value: float) -> bool:
+        """Whether the last iterations brought too little."""
+        self._values.append(value)
+        return len(self._values) > _WINDOW and self._values[0] - value <= self._share * max(1.0, abs(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +98,7 @@ class InnerMethod(Protocol):
         lower: FloatArray | None,
         upper: FloatArray | None,
         visit: Callable[[FloatArray], None],
-        max_iterations: int,
-        gradient_tol: float,
+        stop: InnerStop,
     ) -> InnerResult: ...
 
 
@@ -67,8 +108,7 @@ def lbfgs(
     lower: FloatArray | None,
     upper: FloatArray | None,
     visit: Callable[[FloatArray], None],
-    max_iterations: int,
-    gradient_tol: float,
+    stop: InnerStop,
 ) -> InnerResult:
     """Limited-memory BFGS with bounds (SciPy)."""
     from scipy.optimize import Bounds, minimize
@@ -80,15 +120,22 @@ def lbfgs(
     bounds = None
     if lower is not None or upper is not None:
         bounds = Bounds(-np.inf if lower is None else lower, np.inf if upper is None else upper)
+    progress = _Progress(stop)
+
+    def iterate(intermediate_result: Any) -> None:
+        visit(np.array(intermediate_result.x))
+        if stop.rel_progress and progress.stalls(float(intermediate_result.fun)):
+            raise StopIteration
+
     answer = minimize(
         value_and_gradient,
         x,
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
-        callback=lambda at: visit(np.array(at)),
-        options={"maxiter": max_iterations, "maxfun": 4 * max_iterations, "maxcor": _MEMORY, "gtol": gradient_tol,
-                 "ftol": 1e-12},
+        callback=iterate,
+        options={"maxiter": stop.max_iterations, "maxfun": 4 * stop.max_iterations, "maxcor": _MEMORY,
+                 "gtol": stop.gradient_tol, "ftol": 1e-12},
     )  # fmt: skip
     return InnerResult(np.asarray(answer.x, dtype=np.float64), bool(answer.status == 0), int(answer.nit))
 
@@ -99,21 +146,23 @@ def golden_section_descent(
     lower: FloatArray | None,
     upper: FloatArray | None,
     visit: Callable[[FloatArray], None],
-    max_iterations: int,
-    gradient_tol: float,
+    stop: InnerStop,
 ) -> InnerResult:
-    """Gradient descent, each step found by a golden-section search (Guo et al. 2018, Algorithm 2)."""
+    """Gradient descent, each step found by a golden-section search (Guo et al. 2018, Algorithm 2).
+
+    It stops as printed, at a small gradient or the last iteration; `InnerStop.rel_progress` does not count.
+    """
     box = lower is not None or upper is not None
 
     def inside(at: FloatArray) -> FloatArray:
         return np.clip(at, lower, upper) if box else at
 
     step, point = None, function(x)
-    for iteration in range(max_iterations):
+    for iteration in range(stop.max_iterations):
         gradient = point.gradient()
         projected = x - inside(x - gradient)
         length = float(np.linalg.norm(projected))
-        if length <= gradient_tol:
+        if length <= stop.gradient_tol:
             return InnerResult(x, True, iteration)
 
         def along(t: float, x: FloatArray = x, gradient: FloatArray = gradient) -> float:
@@ -125,7 +174,7 @@ def golden_section_descent(
         x = inside(x - step * gradient)
         point = function(x)
         visit(x)
-    return InnerResult(x, False, max_iterations)
+    return InnerResult(x, False, stop.max_iterations)
 
 
 def _search(along: Callable[[float], float], origin: float, step: float) -> float:

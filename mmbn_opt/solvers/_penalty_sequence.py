@@ -1,4 +1,4 @@
-"""What moves during a run of the exterior penalty method."""
+"""One run of the exterior penalty method: what moves from one unconstrained minimisation to the next."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..program import ConstraintTargets, NonlinearProgram
+from ..program import ConstraintTargets
 from ..status import TerminationStatus
-from ._nonlinear_run import NonlinearRun, RunStopped
-from ._penalty_inner import INNER_METHODS, InnerResult, PenalizedPoint
-from .base import SolverCallback, SolverResult
+from ._nonlinear_run import NonlinearRun
+from ._penalty_inner import INNER_METHODS, InnerResult, InnerStop, PenalizedPoint
 
 if TYPE_CHECKING:
     from .exterior_penalty import ExteriorPenaltySolver
@@ -51,6 +50,8 @@ class OuterRecord:
     score : float or None
         Validation score.
     inner_iterations : int
+    run : int
+        0 is the run from the start, others are restarts.
     """
 
     time_sec: float
@@ -62,39 +63,32 @@ class OuterRecord:
     target_factor: float
     score: float | None
     inner_iterations: int
+    run: int = 0
 
 
 class PenaltySequence:
     """Unconstrained minimisations, one after the other, with what is carried from one to the next."""
 
-    def __init__(
-        self, solver: "ExteriorPenaltySolver", program: NonlinearProgram, callback: SolverCallback | None
-    ) -> None:
+    def __init__(self, solver: "ExteriorPenaltySolver", journal: NonlinearRun, run: int = 0, spent: int = 0) -> None:
         self.solver = solver
-        self.program = program
-        self.journal = NonlinearRun(solver, program, callback)
-        self.targets = program.targets or ConstraintTargets(np.zeros(program.n_constraints))
+        self.journal = journal
+        self.program = journal.program
+        self.run_number = run
+        self.spent = spent
+        self.targets = self.program.targets or ConstraintTargets(np.zeros(self.program.n_constraints))
         self.penalty = solver.penalty
         self.factor = 1.0
         self.growth = self.targets.growth
         self.reached: list[tuple[float, float]] = []
-        self.shifts: FloatArray = np.zeros(program.n_constraints)
+        self.shifts: FloatArray = np.zeros(self.program.n_constraints)
         self.records: list[OuterRecord] = []
         self.lost = 0
+        self.exact = not solver.rel_progress
         self.best_score = -np.inf
         self.without_better_score = 0
 
-    def run(self, start: FloatArray | None) -> SolverResult:
-        """Iterate until something ends the run."""
-        try:
-            status, words = self._iterate(self.journal.begin(start))
-        except RunStopped as stop:
-            status, words = stop.status, stop.words
-        except KeyboardInterrupt:
-            status, words = TerminationStatus.INTERRUPTED, "interrupted"
-        return self.journal.finish(status, words, {"outer": tuple(self.records), "targets_met": self._targets_met()})
-
-    def _iterate(self, x: FloatArray) -> tuple[TerminationStatus, str]:
+    def run(self, x: FloatArray) -> tuple[TerminationStatus, str]:
+        """Iterate until the sequence ends of itself; limits come as `RunStopped`."""
         for _ in range(self.solver.max_outer):
             if self._left() == 0:
                 return TerminationStatus.ITERATION_LIMIT, f"{self.solver.max_iterations} iterations"
@@ -104,14 +98,17 @@ class PenaltySequence:
             self._record(x, constraints, inner)
             if self._scores_no_longer_improve():
                 return TerminationStatus.SLOW_PROGRESS, "the validation score no longer improves"
-            if self._met(constraints):
+            if self.met(constraints):
                 if self.growth > 1.0 and self.program.n_constraints:
                     self.reached.append((self.factor, self.penalty))
                     self._aim(self.factor * self.growth)
-                elif inner.converged and self._complementary(constraints):
+                    continue
+                if inner.converged and self._complementary(constraints):
                     return TerminationStatus.LOCALLY_OPTIMAL, "all constraints hold and the gradient vanishes"
-                else:
+                if self.exact:
                     self._tighten(constraints)
+                # Everything holds: what was minimised roughly on the way is now minimised to the end.
+                self.exact = True
             elif not self._lost_too_often():
                 self._tighten(constraints)
             elif self.reached and self.growth**0.5 >= SMALLEST_GROWTH:
@@ -126,15 +123,19 @@ class PenaltySequence:
         method = INNER_METHODS[self.solver.inner]
         return method(
             self._penalized(), x, self.program.lower, self.program.upper, self.journal.visit,
-            self._left(), self.solver.gradient_tol,
+            InnerStop(self._left(), self.solver.gradient_tol, 0.0 if self.exact else self.solver.rel_progress),
         )  # fmt: skip
 
     def _left(self) -> int:
         """Iterations that the next inner run may take."""
         if self.solver.max_iterations is None:
             return self.solver.max_inner
-        done = sum(record.inner_iterations for record in self.records)
+        done = self.spent + self.iterations()
         return max(0, min(self.solver.max_inner, self.solver.max_iterations - done))
+
+    def iterations(self) -> int:
+        """Inner iterations so far."""
+        return sum(record.inner_iterations for record in self.records)
 
     def _penalized(self) -> Callable[[FloatArray], PenalizedPoint]:
         """The function F with the present penalty, targets and shifts."""
@@ -158,7 +159,8 @@ class PenaltySequence:
     def _constraints(self, x: FloatArray) -> FloatArray:
         return self.journal.evaluate(x).constraints - (self.factor - 1.0) * self.targets.values
 
-    def _met(self, constraints: FloatArray) -> bool:
+    def met(self, constraints: FloatArray) -> bool:
+        """Whether all hold within the tolerance."""
         return not constraints.size or float(constraints.min()) >= -self.solver.feasibility_tol
 
     def _complementary(self, constraints: FloatArray) -> bool:
@@ -177,16 +179,17 @@ class PenaltySequence:
 
     def _aim(self, factor: float) -> None:
         self.factor = factor
+        self.exact = not self.solver.rel_progress
         self.shifts = np.zeros_like(self.shifts)
         self.lost = 0
 
     def _step_back(self) -> FloatArray:
-        """From the best point and the last targets met, a smaller step up."""
+        """From this run's best point and the last targets met, a smaller step up."""
         factor, self.penalty = self.reached[-1]
         self.growth = self.growth**0.5
         self._aim(factor * self.growth)
-        assert self.journal.best is not None
-        return self.journal.best.x.copy()
+        assert self.journal.best_of_leg is not None
+        return self.journal.best_of_leg.x.copy()
 
     def _lost_too_often(self) -> bool:
         """Whether the violation stopped falling; raised targets have `patience` iterations altogether."""
@@ -205,10 +208,11 @@ class PenaltySequence:
         return TerminationStatus.SLOW_PROGRESS, "the violation no longer falls; the constraints may be infeasible"
 
     def _scores_no_longer_improve(self) -> bool:
-        if self.program.monitor is None or self.journal.best is None or self.journal.best.score is None:
+        best = self.journal.best_of_leg
+        if self.program.monitor is None or best is None or best.score is None:
             return False
-        improved = self.journal.best.score > self.best_score
-        self.best_score = self.journal.best.score
+        improved = best.score > self.best_score
+        self.best_score = best.score
         self.without_better_score = 0 if improved else self.without_better_score + 1
         return self.without_better_score >= self.solver.patience
 
@@ -226,15 +230,6 @@ class PenaltySequence:
                 target_factor=self.factor,
                 score=None if self.program.monitor is None else float(self.program.monitor(x)),
                 inner_iterations=inner.iterations,
+                run=self.run_number,
             )
-        )
-
-    def _targets_met(self) -> float | None:
-        """Largest factor of the schedule at which the answer satisfies all constraints."""
-        best = self.journal.best
-        if best is None or not self._met(best.constraints):
-            return None
-        values = self.targets.values
-        return max(
-            (factor for factor, _ in self.reached if self._met(best.constraints - (factor - 1.0) * values)), default=1.0
         )

@@ -12,7 +12,8 @@ from ..exceptions import InputError
 from ..program import NonlinearProgram, ProgramKind
 from ._nonlinear_run import checked_program
 from ._penalty_inner import INNER_METHODS
-from ._penalty_sequence import OuterRecord, PenaltySequence
+from ._penalty_restarts import PenaltyRuns
+from ._penalty_sequence import OuterRecord
 from .base import Availability, Solver, SolverCallback, SolverResult
 
 __all__ = ["ExteriorPenaltySolver", "OuterRecord"]
@@ -50,6 +51,14 @@ class ExteriorPenaltySolver(Solver):
     max_iterations : int or None
         Inner iterations altogether: a way to stop early.
     patience : int
+    rel_progress : float
+        While constraints are violated or targets are still raised, an inner run ends when 20 iterations together lower
+        F by less than this share: a precise minimum for a penalty that is about to change is work for nothing. 0 runs
+        each to `gradient_tol`.
+    restarts : int
+        Further runs, each from the best point so far with a tenth of its coordinates drawn anew from the box; what they
+        find replaces the answer only if it is better. There are none without a box, with validation data, or after an
+        iteration limit.
     options : mapping
         Any of the above by name.
 
@@ -80,10 +89,12 @@ class ExteriorPenaltySolver(Solver):
     nearly: float = field(default=1e-4, kw_only=True)
     shifts: bool = field(default=True, kw_only=True)
     gradient_tol: float = field(default=1e-4, kw_only=True)
+    rel_progress: float = field(default=1e-3, kw_only=True)
     max_outer: int = field(default=30, kw_only=True)
     max_inner: int = field(default=5000, kw_only=True)
     max_iterations: int | None = field(default=None, kw_only=True)
     patience: int = field(default=3, kw_only=True)
+    restarts: int = field(default=10, kw_only=True)
 
     name: ClassVar[str] = "exterior_penalty"
     title: ClassVar[str] = "Exterior penalty method"
@@ -100,6 +111,9 @@ class ExteriorPenaltySolver(Solver):
             value = getattr(self, name)
             if not value > 0:
                 raise InputError(f"{name} must be positive, got {value!r}.")
+        for name in ("rel_progress", "restarts"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"{name} must be at least 0, got {getattr(self, name)!r}.")
         if self.max_iterations is not None and not self.max_iterations >= 0:
             raise InputError(f"max_iterations must be at least 0 or None, got {self.max_iterations!r}.")
 
@@ -113,10 +127,10 @@ class ExteriorPenaltySolver(Solver):
     ) -> SolverResult:
         """Minimise `program`; see `Solver.solve`."""
         settings = self._with_options()
-        sequence = PenaltySequence(settings, checked_program(program, self), callback)
+        runs = PenaltyRuns(settings, checked_program(program, self), callback)
         # The matrices of L-BFGS are tiny: more threads than asked for only wait for each other.
         with limited_threads(self.threads, "blas"):
-            return sequence.run(start)
+            return runs.solve(start)
 
     def _with_options(self) -> "ExteriorPenaltySolver":
         known = set(self.__dataclass_fields__) - set(Solver.__dataclass_fields__)

@@ -16,6 +16,7 @@ from mmbn_opt.formulations.constrained_maximum_margin import ConstrainedMaximumM
 from mmbn_opt.program import ConstraintTargets, NonlinearProgram, PointEvaluation
 from mmbn_opt.solvers import SolverEvent
 from mmbn_opt.solvers._penalty_inner import _search
+from mmbn_opt.solvers._penalty_restarts import redraw
 from mmbn_opt.solvers.exterior_penalty import ExteriorPenaltySolver
 from mmbn_opt.status import SolutionStatus, TerminationStatus
 
@@ -211,6 +212,51 @@ def test_a_better_start_is_kept() -> None:
     kept = ExteriorPenaltySolver(max_outer=1, max_inner=1, inner="golden-section").solve(program, start=near.solution)
     assert kept.bounds.primal_bound is not None
     assert kept.bounds.primal_bound <= near.bounds.primal_bound
+
+
+def wells(**fields: Any) -> NonlinearProgram:
+    """Minimise the sum of ``cos(3 x) + 0.1 x`` over [0.5, 10.5]^3: one of its wells is the deepest."""
+    return program_of(
+        lambda x: (float(np.sum(np.cos(3 * x) + 0.1 * x)), -3 * np.sin(3 * x) + 0.1), lambda x: [x[0] - 0.6],
+        lambda x: [[1.0, 0.0, 0.0]], [9.0] * 3, lower=np.full(3, 0.5), upper=np.full(3, 10.5), **fields,
+    )  # fmt: skip
+
+
+def test_restarts_leave_a_poor_valley_and_never_lose_the_answer() -> None:
+    alone, more = (ExteriorPenaltySolver(restarts=n).solve(wells()) for n in (0, 40))
+    deepest = 3 * min(np.cos(3 * t) + 0.1 * t for t in np.linspace(0.6, 10.5, 100_001))
+    assert alone.bounds.primal_bound is not None
+    assert more.bounds.primal_bound is not None
+    assert alone.bounds.primal_bound > deepest + 1.0
+    assert more.bounds.primal_bound == pytest.approx(deepest, abs=1e-4)
+    assert {o.run for o in more.stats["outer"]} == set(range(41))
+    assert "of 40 restarts found something better" in more.raw_status
+    again = ExteriorPenaltySolver(restarts=40).solve(wells())
+    np.testing.assert_array_equal(again.solution, more.solution)
+
+
+@pytest.mark.parametrize("program", [hs22(), wells(monitor=lambda x: 0.0)], ids=["no box", "validation"])
+def test_there_are_no_restarts_without_a_box_or_with_validation(program: NonlinearProgram) -> None:
+    result = ExteriorPenaltySolver(restarts=5).solve(program)
+    assert {o.run for o in result.stats["outer"]} == {0}
+
+
+def test_a_redrawn_point_stays_in_the_box_and_keeps_most_coordinates() -> None:
+    lower, upper = np.full(1000, 1.0), np.full(1000, 2.0)
+    upper[500:] = 1e6
+    moved = redraw(np.full(1000, 1.5), lower, upper, np.random.default_rng(0))
+    changed = moved != 1.5
+    assert 20 < changed[:500].sum() < 100
+    assert not changed[500:].any()
+    assert (moved >= lower).all()
+    assert (moved <= upper).all()
+
+
+def test_rough_inner_runs_come_to_the_same_optimum() -> None:
+    rough, exact = (ExteriorPenaltySolver(rel_progress=share).solve(rosen_suzuki()) for share in (1e-3, 0.0))
+    for result in (rough, exact):
+        assert result.termination_status is TerminationStatus.LOCALLY_OPTIMAL
+        assert result.bounds.primal_bound == pytest.approx(-44.0, abs=1e-5)
 
 
 def test_the_trace_is_monotone_and_ends_at_the_answer() -> None:
@@ -411,7 +457,7 @@ def two_clouds(seed: int = 0, gap: float = 3.0) -> tuple[np.ndarray, np.ndarray]
 def test_cmm_on_separable_data_ends_with_every_sample_beyond_the_final_xi() -> None:
     formulation = ConstrainedMaximumMargin(*two_clouds(), 2)
     program = formulation.build()
-    result = ExteriorPenaltySolver(time_limit=20, max_inner=300).solve(program)
+    result = ExteriorPenaltySolver(time_limit=20, max_inner=300, restarts=1).solve(program)
     assert result.solution_status is SolutionStatus.FEASIBLE
     assert result.solution is not None
     model = formulation.recover(result.solution)
@@ -427,7 +473,7 @@ def test_cmm_on_contradictory_data_says_which_samples_violate() -> None:
     X, y = two_clouds()
     X, y = np.vstack([X, X[:2]]), np.concatenate([y, 1 - y[:2]])  # two samples with both labels
     formulation = ConstrainedMaximumMargin(X, y, 2)
-    result = ExteriorPenaltySolver(time_limit=20, max_inner=200).solve(formulation.build())
+    result = ExteriorPenaltySolver(time_limit=20, max_inner=200, restarts=0).solve(formulation.build())
     assert result.solution_status is SolutionStatus.INFEASIBLE
     assert result.solution is not None
     table = formulation.violated_samples(formulation.recover(result.solution))
@@ -464,7 +510,7 @@ def test_lbfgs_reaches_a_larger_margin_than_the_papers_descent_in_half_the_evalu
     frame = frame[frame["class"].isin(pair)]
     formulation = ConstrainedMaximumMargin(frame.drop(columns="class"), frame["class"], 2, xi_growth=1.0)
     program = formulation.build()
-    quick = ExteriorPenaltySolver(max_outer=3, max_inner=500).solve(program)
+    quick = ExteriorPenaltySolver(max_outer=3, max_inner=500, restarts=0).solve(program)
     slow_one = ExteriorPenaltySolver(inner="golden-section", max_outer=3, max_inner=100).solve(program)
     assert quick.stats["evaluations"] < slow_one.stats["evaluations"] / 2
     assert quick.stats["violation"] <= slow_one.stats["violation"]
