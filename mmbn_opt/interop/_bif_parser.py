@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from mmbn_opt.exceptions import InputError, SizeLimitError
 from mmbn_opt.interop import _bif_tokens as tokens
 from mmbn_opt.interop._assembly import normalised_rows
-from mmbn_opt.interop._bif_scanner import Scanner
+from mmbn_opt.interop._bif_scanner import MAX_NAMES, Scanner
 
 __all__ = ["BifDeclaration", "BifDocument", "BifTable", "parse_bif"]
 
@@ -60,6 +60,7 @@ class _Parser:
         self.document = BifDocument()
         self.max_cells = max_cells
         self.cells = 0
+        self.names = 0
 
     def run(self) -> BifDocument:
         blocks = {"network": self.network, "variable": self.variable, "probability": self.probability}
@@ -69,28 +70,31 @@ class _Parser:
             blocks[token]()
         return self.document
 
+    def hold(self, names: int) -> None:
+        """Count names that are kept until the file is read."""
+        self.names += names
+        if self.names > MAX_NAMES:
+            raise SizeLimitError(f"The file declares more than {MAX_NAMES:,} variables, states and parents together.")
+
     def network(self) -> None:
         while not self.scanner.at("{"):
             self.scanner.name()
         self.scanner.expect("{")
         self.properties()
 
-    def properties(self) -> dict[str, str]:
-        """Property lines up to the closing brace; those of the form ``key = value`` are returned."""
-        found = {}
+    def properties(self) -> None:
+        """Property lines up to the closing brace, passed over."""
         while (token := self.scanner.next()) != "}":
             if token != "property":
                 self.scanner.fail(f"expected property or '}}', found {str(token)!r}.")
-            key, equals, value = self.scanner.skip_property().partition("=")
-            if equals:
-                found[key.strip()] = value.strip()
-        return found
+            self.scanner.skip_property()
 
     def variable(self) -> None:
         scanner = self.scanner
-        words = []
+        words: list[str] = []
         while not scanner.at("{"):
             words.append(scanner.name())
+            self.hold(1)
         name = " ".join(words)
         if not words or name in self.document.variables:
             scanner.fail(f"variable {name!r} is declared twice." if words else "a variable has no name.")
@@ -103,7 +107,9 @@ class _Parser:
                 states = self.states(name)
             elif token == "property":
                 key, _, value = scanner.skip_property().partition("=")
-                properties[key.strip()] = value.strip()
+                if key.strip().startswith(tokens.PREFIX):
+                    self.hold(1)
+                    properties[key.strip()] = value.strip()
             else:
                 scanner.fail(f"expected type, property or '}}' in variable {name!r}, found {str(token)!r}.")
         scanner.expect("}")
@@ -120,6 +126,7 @@ class _Parser:
         scanner.expect("{")
         count = int(size) if size.isascii() and size.isdigit() and len(size) < 10 else None
         states = scanner.names("}", count)
+        self.hold(len(states))
         if not scanner.at("}"):
             scanner.expect(";")
         if count != len(states) or not states:
@@ -144,9 +151,10 @@ class _Parser:
     def probability(self) -> None:
         scanner, declared = self.scanner, self.document.variables
         scanner.expect("(")
-        words = []
+        words: list[str] = []
         while scanner.peek().is_name:
             words.append(scanner.name())
+            self.hold(1)
         child, parents = " ".join(words), list[str]()
         if scanner.at("|"):
             scanner.next()
@@ -162,6 +170,7 @@ class _Parser:
             if child not in declared and words:
                 # The oldest dialect: the child first, then its parents, without a bar.
                 child, *parents = words
+        self.hold(len(parents))
         for name in (child, *parents):
             if name not in declared:
                 scanner.fail(f"probability of {child!r} names the variable {name!r}, which is not declared above it.")
@@ -197,13 +206,13 @@ class _Parser:
                 row = self.row_number(child, codes)
                 if filled[row]:
                     scanner.fail(f"the probability of {child!r} gives one row twice.")
-                values[row] = self.numbers(child, shape[1])
+                values[row] = scanner.numbers(shape[1], child)
                 filled[row] = True
             elif token == "table" and not filled.any():
                 values = self.whole_table(child, shape)
                 filled[:] = True
             elif token == "default" and default is None:
-                default = self.numbers(child, shape[1])
+                default = scanner.numbers(shape[1], child)
             elif token == "property":
                 scanner.skip_property()
             else:
@@ -229,15 +238,9 @@ class _Parser:
             row = row * len(code) + code[state]
         return row
 
-    def numbers(self, child: str, count: int) -> list[float]:
-        numbers = self.scanner.numbers()
-        if len(numbers) != count:
-            self.scanner.fail(f"the probability of {child!r} has {len(numbers)} numbers where {count} belong.")
-        return numbers
-
     def whole_table(self, child: str, shape: tuple[int, int]) -> NDArray[np.float64]:
         # The child's state varies slowest and the last parent's fastest.
-        return np.array(self.numbers(child, prod(shape))).reshape(shape[::-1]).T.copy()
+        return np.array(self.scanner.numbers(prod(shape), child)).reshape(shape[::-1]).T.copy()
 
     def normalised(self, child: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
         try:

@@ -4,9 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import NoReturn
 
-from mmbn_opt.exceptions import FormatError
+from mmbn_opt.exceptions import FormatError, SizeLimitError
 
-__all__ = ["Scanner", "Token"]
+__all__ = ["MAX_NAMES", "Scanner", "Token"]
+
+MAX_NAMES = 1_000_000
+"""Most names that a file, and any list in it, may have: what a hostile file can make us hold."""
 
 # No alternative can match in two ways, so that no input makes the engine go back and try again.
 _TOKEN = re.compile(
@@ -17,6 +20,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _NUMBERS = re.compile(r"([-+.,0-9eE\s]++);")
+_WORDS = re.compile(r"\S+")
 _PROPERTY = re.compile(r'((?:"(?:[^"\\]|\\.)*+"|[^;"])*+);', re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
@@ -124,12 +128,16 @@ class Scanner:
             self.fail(f"expected a name, found {str(token)!r}.")
         return str(token)
 
-    def groups(self, close: str) -> list[list[str]]:
-        """Names up to the mark `close`, grouped by the commas between them."""
+    def groups(self, close: str, limit: int = MAX_NAMES) -> list[list[str]]:
+        """At most `limit` names up to the mark `close`, grouped by the commas between them."""
         found: list[list[str]] = [[]]
+        count = 0
         while True:
             token = self.next()
             if token.is_name:
+                count += 1
+                if count > limit:
+                    raise SizeLimitError(f"{self._name!r} holds a list of more than {limit:,} words; it was not read.")
                 found[-1].append(str(token))
             elif token == close:
                 return found if found[-1] else found[:-1]
@@ -150,19 +158,31 @@ class Scanner:
             return words
         return [" ".join(group) for group in groups]
 
-    def numbers(self) -> list[float]:
-        """Numbers up to and with the next semicolon, separated by commas or spaces."""
+    def numbers(self, count: int, of: str) -> list[float]:
+        """Exactly `count` numbers up to and with the next semicolon, separated by commas or spaces.
+
+        Parameters
+        ----------
+        count : int
+        of : str
+            What they are the numbers of, for messages.
+        """
         match = _NUMBERS.match(self._text, self._position) if self._ahead is None else None
         if match is not None:
             self._last, self._position = self._position, match.end()
-            words = match.group(1).replace(",", " ").split()
+            text = match.group(1).replace(",", " ")
+            words = text.split(None, count)
+            found = len(words) if len(words) <= count else sum(1 for _ in _WORDS.finditer(text))
         else:
-            words = [w for group in self.groups(";") for w in group]
+            words = [w for group in self.groups(";", max(count + 1, MAX_NAMES)) for w in group]
+            found = len(words)
+        if found != count:
+            self.fail(f"the probability of {of!r} has {found} numbers where {count} belong.")
         try:
             return [float(w) for w in words]
         except ValueError:
             shown = [w for w in words if not _is_float(w)]
-            self.fail(f"{shown[0]!r} is not a number.")
+            self.fail(f"{shown[0][:40]!r} is not a number.")
 
     def skip_property(self) -> str:
         """Consume the rest of a property line; returns its raw text."""

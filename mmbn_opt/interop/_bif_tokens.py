@@ -10,8 +10,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import quote, unquote_to_bytes
 
-__all__ = ["LABEL_PROPERTY", "NAME_PROPERTY", "aliases", "decode", "encode", "is_bare", "is_plain", "repeated"]
+__all__ = [
+    "LABEL_PROPERTY",
+    "NAME_PROPERTY",
+    "PREFIX",
+    "aliases",
+    "decode",
+    "encode",
+    "is_bare",
+    "is_plain",
+    "repeated",
+]
 
+PREFIX = "mmbn_"
 NAME_PROPERTY = "mmbn_name"
 LABEL_PROPERTY = "mmbn_label_"
 

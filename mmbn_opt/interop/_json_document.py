@@ -1,6 +1,7 @@
 """What the JSON model files share: a loader that believes nothing, and refusals that name the part."""
 
 import json
+import reprlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,10 +13,22 @@ __all__ = ["list_of", "load_document", "shown"]
 
 Model = TypeVar("Model")
 
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother = 4, 80, 80
+
+MAX_VALUES = 20_000_000
+"""Most values that a model file may hold."""
+
 
 def load_document(path: str | Path, from_dict: Callable[[Any], Model]) -> Model:
     """Read a JSON file and make a model of it; what is wrong with either is a `FormatError` that names the file."""
     text = read_text(path, "model file")
+    # Each value but the first follows one of these, and the smallest takes two bytes of text but sixty of memory.
+    n_values = text.count(",") + text.count("[") + text.count("{") + text.count(":")
+    if n_values > MAX_VALUES:
+        raise SizeLimitError(
+            f"{str(path)!r} may hold {n_values:,} values; the limit is {MAX_VALUES:,}. It was not read."
+        )
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -24,6 +37,8 @@ def load_document(path: str | Path, from_dict: Callable[[Any], Model]) -> Model:
         return from_dict(content)
     except SizeLimitError:
         raise
+    except RecursionError as error:
+        raise FormatError(f"{str(path)!r} is not a usable model file: it nests too deeply.") from error
     except InputError as error:
         raise FormatError(f"{str(path)!r} is not a usable model file. {error}") from error
 
@@ -37,8 +52,8 @@ def list_of(content: dict[str, Any], key: str) -> list[Any]:
 
 
 def shown(value: Any) -> str:
-    """A value for a message, cut where it would be too long to read."""
-    text = repr(value)
+    """A value for a message, cut where it would be too long or too deep to read."""
+    text = _SHORT.repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mmbn_opt.exceptions import FormatError, InputError
+from mmbn_opt.interop._json_document import shown
 
 __all__ = ["label_from_json", "label_to_json"]
 
@@ -55,7 +56,7 @@ def label_from_json(value: Any, column: str) -> Hashable:
         return _tagged(value, column)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise FormatError(
-            f"Column {column!r} has the state {value!r}, which is not a label of a model file."
+            f"Column {column!r} has the state {shown(value)}, which is not a label of a model file."
         ) from error
 
 
@@ -63,6 +64,9 @@ def _tagged(value: Any, column: str) -> Hashable:
     if set(value) == {"float"}:
         return {"inf": math.inf, "-inf": -math.inf}[value["float"]]
     if set(value) == {"interval", "closed"}:
+        # Ends are numbers or moments: an interval within an interval is none, however deep it goes.
+        if any(isinstance(end, dict) and "interval" in end for end in value["interval"]):
+            raise ValueError(value)
         left, right = (label_from_json(end, column) for end in value["interval"])
         if value["closed"] not in _CLOSED:
             raise ValueError(value["closed"])

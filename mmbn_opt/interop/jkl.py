@@ -7,12 +7,21 @@ The first line has the number of variables. Each variable follows with a line ``
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
-from mmbn_opt.exceptions import FormatError, InputError
+from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.atomic import write_text_atomic
 
 __all__ = ["LocalScores", "read_jkl", "write_jkl"]
+
+MAX_VARIABLES = 1_000_000
+"""Most variables that a file may promise."""
+
+MAX_PARENT_SETS = 10_000_000
+"""Most parent sets that a file may promise."""
+
+_STRANGERS = 1000
 
 LocalScores = Mapping[str, Sequence[tuple[float, tuple[str, ...]]]]
 """For each variable its ``(score, parents)`` pairs."""
@@ -67,22 +76,22 @@ def read_jkl(path: str | Path) -> dict[str, list[tuple[float, tuple[str, ...]]]]
     ------
     FormatError
         If the file is not in this format; the message has the line.
+    SizeLimitError
+        If it promises more than `MAX_VARIABLES` or `MAX_PARENT_SETS`.
     """
-    lines = [
-        (number, line.split())
-        for number, line in enumerate(read_text(path, "local score file").split("\n"), 1)
-        if line.strip()
-    ]
-    reader = _Lines(str(path), lines)
+    reader = _Lines(str(path), read_text(path, "local score file"))
     n_variables = reader.count(reader.next(1)[0], "number of variables")
+    if n_variables > MAX_VARIABLES:
+        raise SizeLimitError(f"{str(path)!r} promises {n_variables:,} variables; the limit is {MAX_VARIABLES:,}.")
     scores: dict[str, list[tuple[float, tuple[str, ...]]]] = {}
     for _ in range(n_variables):
         name, size = reader.next(2)
+        name = reader.known(name, n_variables)
         if name in scores:
             reader.fail(f"the variable {name!r} comes twice")
-        scores[name] = [reader.parent_set() for _ in range(reader.count(size, "number of parent sets"))]
-    if reader.position < len(lines):
-        reader.next(None)
+        n_sets = reader.promise(reader.count(size, "number of parent sets"))
+        scores[name] = [reader.parent_set(n_variables) for _ in range(n_sets)]
+    if reader.more():
         reader.fail(f"there is more after the {n_variables} variables that the first line promises")
     for name, options in scores.items():
         strangers = {p for _, parents in options for p in parents if p not in scores or p == name}
@@ -92,22 +101,41 @@ def read_jkl(path: str | Path) -> dict[str, list[tuple[float, tuple[str, ...]]]]
 
 
 class _Lines:
-    def __init__(self, name: str, lines: list[tuple[int, list[str]]]) -> None:
-        self.name = name
-        self.lines = lines
-        self.position = 0
+    """Takes lines one by one, so that no more is held than what was promised and allowed."""
 
-    def fail(self, reason: str) -> None:
-        number = self.lines[self.position - 1][0] if self.position else 1
-        raise FormatError(f"{self.name!r}, line {number}: {reason}.")
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.at = 0
+        self.number = 0
+        self.sets = 0
+        self.names: dict[str, str] = {}
 
-    def next(self, n_words: int | None) -> list[str]:
-        if self.position >= len(self.lines):
-            raise FormatError(f"{self.name!r} ends before all variables and parent sets that it promises.")
-        words = self.lines[self.position][1]
-        self.position += 1
+    def fail(self, reason: str) -> NoReturn:
+        raise FormatError(f"{self.path!r}, line {max(self.number, 1)}: {reason}.")
+
+    def line(self) -> str | None:
+        """The next line that is not blank."""
+        while self.at < len(self.text):
+            end = self.text.find("\n", self.at)
+            end = len(self.text) if end < 0 else end
+            line = self.text[self.at : end]
+            self.at, self.number = end + 1, self.number + 1
+            if line.strip():
+                return line
+        return None
+
+    def more(self) -> bool:
+        return self.line() is not None
+
+    def next(self, n_words: int | None = None, limit: int = 2) -> list[str]:
+        line = self.line()
+        if line is None:
+            raise FormatError(f"{self.path!r} ends before all variables and parent sets that it promises.")
+        # One word more than can be right, so that a line of millions is not taken apart.
+        words = line.split(None, limit)
         if n_words is not None and len(words) != n_words:
-            self.fail(f"expected {n_words} word{'s' if n_words > 1 else ''}, found {len(words)}")
+            self.fail(f"expected {n_words} word{'s' if n_words > 1 else ''}, found {len(line.split(None, 20))}")
         return words
 
     def count(self, word: str, what: str) -> int:
@@ -115,8 +143,24 @@ class _Lines:
             self.fail(f"the {what} is {word[:40]!r}")
         return int(word)
 
-    def parent_set(self) -> tuple[float, tuple[str, ...]]:
-        words = self.next(None)
+    def promise(self, n_sets: int) -> int:
+        self.sets += n_sets
+        if self.sets > MAX_PARENT_SETS:
+            raise SizeLimitError(
+                f"{self.path!r} promises {self.sets:,} parent sets by line {self.number}; the limit is "
+                f"{MAX_PARENT_SETS:,}. They were not read; leave out sets that cannot be best."
+            )
+        return n_sets
+
+    def known(self, name: str, n_variables: int) -> str:
+        """The one copy of a name that is kept, however often it comes."""
+        kept = self.names.setdefault(name, name)
+        if len(self.names) > n_variables + _STRANGERS:
+            self.fail(f"there are far more names than the {n_variables} variables that the first line promises")
+        return kept
+
+    def parent_set(self, n_variables: int) -> tuple[float, tuple[str, ...]]:
+        words = self.next(limit=n_variables + 2)
         try:
             score = float(words[0])
         except ValueError:
@@ -130,4 +174,4 @@ class _Lines:
             or len(set(parents)) != len(parents)
         ):
             self.fail("a parent set is written as: score, number of parents, distinct parents")
-        return score, parents
+        return score, tuple(self.known(parent, n_variables) for parent in parents)

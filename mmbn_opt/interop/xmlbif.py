@@ -31,7 +31,7 @@ MAX_TEXT = 64 * 2**20
 
 _MAX_DEPTH = 32
 _MAX_ELEMENTS = 2_000_000
-_PROPERTY = tokens.LABEL_PROPERTY.removesuffix("_label_") + "_aliases"
+_PROPERTY = tokens.PREFIX + "aliases"
 
 
 def write_xmlbif(network: BayesianNetwork, path: str | Path) -> None:

@@ -3,6 +3,7 @@
 import logging
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,13 +18,15 @@ __all__ = ["read_arff"]
 
 logger = logging.getLogger(__name__)
 
-_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_NAME = re.compile(rf"({_QUOTED}|[^\s{{]+)\s*(.*)", re.DOTALL)
-_CELL = re.compile(rf"\s*({_QUOTED}|[^,]*?)\s*(,|$)")
-_WORD = re.compile(rf"{_QUOTED}|[^\s,]+")
-_SPARSE_CELL = re.compile(rf"\s*(\d+)\s+({_QUOTED}|[^,]*?)\s*(,|$)")
+# No pattern can go back and match its text in another way, and a quote opens only where a word could begin, so that
+# no line takes longer than its length. An apostrophe within a word is a letter.
+_QUOTED = r"""(?<![^\s,{])(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\")"""
+_NAME = re.compile(rf"({_QUOTED}|[^\s{{]++)\s*+(.*)", re.DOTALL)
+_CELL = re.compile(rf"\s*+(?:({_QUOTED})\s*+(,|$)|([^,]*+)(,|$))")
+_WORD = re.compile(rf"{_QUOTED}|[^\s,]++")
+_SPARSE_INDEX = re.compile(r"\s*+([0-9]{1,9})\s++")
 # A comment begins where a word could: "50%" is a value, " % half" is not.
-_COMMENT = re.compile(rf"{_QUOTED}|(?<!\S)%.*", re.DOTALL)
+_COMMENT = re.compile(rf"{_QUOTED}|(?<!\S)%.*+", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _CONTROL = {"n": "\n", "r": "\r", "t": "\t"}
 _NUMERIC = ("numeric", "real", "integer")
@@ -96,9 +99,9 @@ def _attribute(declaration: str, number: int, source: str) -> _Attribute:
     if kind.startswith("{") and kind.endswith("}"):
         inner = kind[1:-1].strip()
         # Weka takes blanks between states as well as commas.
-        parts = _split(inner, _CELL) if "," in inner else [_plain(word) for word in _WORD.findall(inner)]
+        parts = _split(inner) if "," in inner else [_plain(word) for word in _WORD.findall(inner)]
         states = tuple(str(part) for part in (parts[:-1] if parts and not parts[-1] else parts))
-        repeated = sorted({state for state in states if states.count(state) > 1})
+        repeated = sorted(state for state, count in Counter(states).items() if count > 1)
         if not states or repeated:
             what = f"declares {', '.join(map(repr, repeated))} twice" if repeated else "declares no states"
             raise FormatError(f"{source}: line {number}: attribute {name!r} {what}. List each state once.")
@@ -143,7 +146,7 @@ def _careful_row(text: str, attributes: Sequence[_Attribute], number: int, sourc
     """Cells of a line with quotes, escapes or braces."""
     braces = re.sub(_QUOTED, "", text)
     if "{" not in braces:
-        return _split(text, _CELL)
+        return _split(text)
     if not text.startswith("{") or not text.endswith("}") or braces.count("{") > 1:
         raise FormatError(
             f"{source}: line {number} ends in a weight in braces. Weights in ARFF rows are not read: "
@@ -153,14 +156,15 @@ def _careful_row(text: str, attributes: Sequence[_Attribute], number: int, sourc
     filled = set()
     inner, at = text[1:-1].strip(), 0
     while at < len(inner):
-        found = _SPARSE_CELL.match(inner, at)
-        j = int(found[1]) if found else -1
+        index = _SPARSE_INDEX.match(inner, at)
+        j = int(index[1]) if index else -1
+        found = _CELL.match(inner, index.end()) if index else None
         if found is None or not 0 <= j < len(cells) or j in filled:
             raise FormatError(
                 f"{source}: line {number}: {inner[at : at + 30].strip()!r} is not a sparse value. "
                 f"Write {{index value, ...}} with each index once, from 0 to {len(cells) - 1}."
             )
-        cells[j] = _plain(found[2])
+        cells[j] = _cell(found)
         filled.add(j)
         at = found.end()
     left = [a.name for j, a in enumerate(attributes) if a.kind in _AS_TEXT and j not in filled]
@@ -229,19 +233,20 @@ def _is_missing(cell: str, missing: frozenset[str]) -> bool:
     return (cell == "?" or cell in missing) and not isinstance(cell, _Quoted)
 
 
-def _split(text: str, pattern: re.Pattern[str]) -> list[str]:
+def _split(text: str) -> list[str]:
     cells = []
     at = 0
-    while True:
-        found = pattern.match(text, at)
-        if found is None:
-            # An opening quote without its end, or text after it: kept as it stands, refused where it is not declared.
-            cells.append(text[at:].strip())
-            return cells
-        cells.append(_plain(found[1]))
+    while (found := _CELL.match(text, at)) is not None:
+        cells.append(_cell(found))
         at = found.end()
-        if found[2] == "":
-            return cells
+        if "," not in (found[2], found[4]):
+            break
+    return cells
+
+
+def _cell(found: re.Match[str]) -> str:
+    """Content of a cell; an opening quote without its end, or with text after it, is kept as it stands."""
+    return _plain(found[1]) if found[1] is not None else found[3].strip()
 
 
 def _plain(token: str) -> str:

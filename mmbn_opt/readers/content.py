@@ -1,10 +1,11 @@
 """What a file is, judged by its bytes."""
 
 import gzip
+import io
 import re
 import zlib
 
-from mmbn_opt.exceptions import FormatError
+from mmbn_opt.exceptions import FormatError, SizeLimitError
 
 __all__ = ["ARFF", "DELIMITED", "PARQUET", "decode", "foreign_format", "gunzip", "is_gzip", "text_format"]
 
@@ -45,14 +46,21 @@ def is_gzip(raw: bytes) -> bool:
     return raw.startswith(b"\x1f\x8b")
 
 
-def gunzip(raw: bytes, source: str) -> bytes:
-    """Decompress, or say that the stream is damaged."""
+def gunzip(raw: bytes, source: str, max_bytes: int) -> bytes:
+    """Decompress, or say that the stream is damaged or holds more than `max_bytes`; nothing beyond is unpacked."""
     try:
-        return gzip.decompress(raw)
+        with gzip.open(io.BytesIO(raw)) as stream:
+            content = stream.read(max_bytes + 1)
     except (EOFError, OSError, zlib.error) as error:
         raise FormatError(
             f"{source}: the gzip stream is damaged ({error}). Copy or download the file again."
         ) from error
+    if len(content) > max_bytes:
+        raise SizeLimitError(
+            f"{source}: the {len(raw):,} compressed bytes unpack to more than max_bytes={max_bytes:,}. If the file is "
+            "to be trusted, decompress it and raise the limit."
+        )
+    return content
 
 
 def foreign_format(raw: bytes) -> str | None:

@@ -27,15 +27,17 @@ _SAMPLE_BYTES = 1 << 16
 # No leading zeros: "007" is a name, and would not come back from 7.
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_BLANK_LINES = re.compile(rb"(?:[^\S\n]*+\n)*+")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 
 def read_delimited(text: bytes, source: str, missing: frozenset[str]) -> pd.DataFrame:
     r"""Parse UTF-8 text with \n line ends; see `read_table` for the rules."""
+    blank = _BLANK_LINES.match(text)
     body_at_line = 1
-    while not (first := text[: text.find(b"\n") + 1]).strip() and first:
-        text = text[len(first) :]
-        body_at_line += 1
+    if blank is not None:
+        body_at_line += blank.group().count(b"\n")
+        text = text[blank.end() :]
     separator = _find_separator(text)
     rows = _records(text, separator)
     try:

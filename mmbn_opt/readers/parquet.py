@@ -1,14 +1,16 @@
 """Parquet files, through pyarrow."""
 
+from typing import Any
+
 import pandas as pd
 
-from mmbn_opt.exceptions import FormatError, MissingDependencyError
+from mmbn_opt.exceptions import FormatError, InputError, MissingDependencyError, SizeLimitError
 from mmbn_opt.readers.names import refuse_bad_names
 
 __all__ = ["read_parquet"]
 
 
-def read_parquet(raw: bytes, source: str) -> pd.DataFrame:
+def read_parquet(raw: bytes, source: str, max_bytes: int) -> pd.DataFrame:
     """Read the bytes of a Parquet file; types and categories as stored, a named pandas index as columns."""
     try:
         import pyarrow
@@ -21,9 +23,31 @@ def read_parquet(raw: bytes, source: str) -> pd.DataFrame:
     try:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(raw))
         refuse_bad_names(file.schema_arrow.names, source)
-        table = file.read()
-    except (pyarrow.ArrowException, OSError) as error:
+        _refuse_unfit(file, source, max_bytes)
+        frame: pd.DataFrame = file.read().to_pandas()
+    except InputError:
+        raise
+    except Exception as error:
+        # pyarrow's own errors, and what its conversion makes of damaged pandas metadata, which can be anything.
         raise FormatError(f"{source}: the Parquet file is damaged ({error}). Copy or download it again.") from error
-    frame: pd.DataFrame = table.to_pandas()
     named = [name for name in frame.index.names if name is not None]
     return frame.reset_index() if named else frame.reset_index(drop=True)
+
+
+def _refuse_unfit(file: Any, source: str, max_bytes: int) -> None:
+    """Refuse what no table of cells is, and what runs of one value would blow up to."""
+    import pyarrow
+
+    nested = [f"{field.name!r} ({field.type})" for field in file.schema_arrow if pyarrow.types.is_nested(field.type)]
+    if nested:
+        raise FormatError(
+            f"{source}: each cell of column {', '.join(nested[:5])} holds several values. "
+            "Spread them over columns of their own, or leave the column out."
+        )
+    metadata = file.metadata
+    n_bytes = max(8 * metadata.num_rows * metadata.num_columns, 0)
+    if n_bytes > max_bytes:
+        raise SizeLimitError(
+            f"{source}: {metadata.num_rows:,} rows of {metadata.num_columns} columns take at least {n_bytes:,} bytes; "
+            f"the limit is max_bytes={max_bytes:,}. Read fewer columns or rows, or raise the limit."
+        )

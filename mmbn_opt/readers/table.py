@@ -18,6 +18,9 @@ __all__ = ["NA_VALUES", "read_table"]
 NA_VALUES = ("", "NA", "NaN", "?")
 """Cells that are missing unless the caller says otherwise."""
 
+MAX_BYTES = 2 * 2**30
+"""Default limit on what a compressed file unpacks to."""
+
 _ENDINGS = {
     ".csv": DELIMITED,
     ".tsv": DELIMITED,
@@ -29,7 +32,9 @@ _ENDINGS = {
 }
 
 
-def read_table(path: str | os.PathLike[str], *, na_values: Iterable[str] = NA_VALUES) -> pd.DataFrame:
+def read_table(
+    path: str | os.PathLike[str], *, na_values: Iterable[str] = NA_VALUES, max_bytes: int = MAX_BYTES
+) -> pd.DataFrame:
     r"""Read a data file into a frame.
 
     The content decides how a file is read, and a known ending (.csv, .tsv, .tab, .txt, .arff, .parquet, .pq, each of
@@ -53,6 +58,9 @@ def read_table(path: str | os.PathLike[str], *, na_values: Iterable[str] = NA_VA
     na_values : iterable of str, default=("", "NA", "NaN", "?")
         Cells of a text file that are missing. In ARFF an unquoted ``?`` always is, and a state that a nominal
         attribute declares never is.
+    max_bytes : int, default=2 GiB
+        Limit on what a compressed file unpacks to and on the cells of a Parquet file (8 bytes each), so that a small
+        file cannot fill the memory.
 
     Returns
     -------
@@ -65,6 +73,8 @@ def read_table(path: str | os.PathLike[str], *, na_values: Iterable[str] = NA_VA
         The file can't be read: it does not exist, is a directory, or may not be opened.
     FormatError
         The content is not what the ending says, or is damaged: names the line and the cure.
+    SizeLimitError
+        The file holds more than `max_bytes`.
     MissingDependencyError
         A Parquet file without pyarrow.
 
@@ -95,7 +105,7 @@ def read_table(path: str | os.PathLike[str], *, na_values: Iterable[str] = NA_VA
             f"Rename it to end in {ending.removesuffix('.gz')!r} or compress it."
         )
     if zipped:
-        raw = gunzip(raw, source)
+        raw = gunzip(raw, source, max_bytes)
 
     found = foreign_format(raw)
     if found is not None and found != PARQUET:
@@ -112,7 +122,7 @@ def read_table(path: str | os.PathLike[str], *, na_values: Iterable[str] = NA_VA
 
     missing = frozenset((na_values,) if isinstance(na_values, str) else na_values)
     if found == PARQUET:
-        return read_parquet(raw, source)
+        return read_parquet(raw, source, max_bytes)
     if found == ARFF:
         return read_arff(text, source, missing)
     return read_delimited(text, source, missing)

@@ -1,14 +1,20 @@
 """Local scores come back digit for digit, and a file that is none is refused with its line."""
 
 import tempfile
+from itertools import permutations
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmbn_opt.exceptions import FormatError, InputError
+from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.dispatch import solve
+from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
+from mmbn_opt.formulations import DecomposableStructure
 from mmbn_opt.interop.jkl import read_jkl, write_jkl
+from mmbn_opt.interop.programs import write_local_scores
 
 Scores = dict[str, list[tuple[float, tuple[str, ...]]]]
 
@@ -66,7 +72,7 @@ def test_blank_lines_are_passed_over(tmp_path: Path) -> None:
         ("3\na", "4\na", "ends before all variables"),
         ("3\na", "2\na", "line 8: there is more after the 2 variables"),
         ("3\na", "3 3\na", "line 1: expected 1 word, found 2"),
-        ("a 2", "a 999999999", "expected|is not a finite score"),
+        ("a 2", "a 9999999", "expected|is not a finite score"),
         ("a 2", "a -2", "line 2: the number of parent sets is '-2'"),
         ("a 2", "a", "line 2: expected 2 words, found 1"),
         ("b 1", "a 1", "line 5: the variable 'a' comes twice"),
@@ -83,6 +89,53 @@ def test_a_wrong_line_is_named(tmp_path: Path, old: str, new: str, message: str)
     (tmp_path / "s.jkl").write_text(GOOD.replace(old, new, 1))
     with pytest.raises(FormatError, match=message):
         read_jkl(tmp_path / "s.jkl")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("3\na", "99999999999\na", r"promises 99,999,999,999 variables; the limit is 1,000,000"),
+        (
+            "a 2",
+            "a 999999999",
+            r"promises 999,999,999 parent sets by line 2; the limit is 10,000,000",
+        ),
+    ],
+)
+def test_promises_that_no_memory_holds_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    (tmp_path / "s.jkl").write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(SizeLimitError, match=message):
+        read_jkl(tmp_path / "s.jkl")
+
+
+def test_a_file_full_of_strangers_is_not_kept(tmp_path: Path) -> None:
+    parents = [f"z{k}" for k in range(1100)]
+    sets = "".join(f"0 1 {p}\n" for p in parents)
+    (tmp_path / "s.jkl").write_text(f"1\na {len(parents)}\n{sets}")
+    with pytest.raises(FormatError, match="far more names than the 1 variables"):
+        read_jkl(tmp_path / "s.jkl")
+
+
+def test_the_optimum_of_the_file_is_that_of_the_program(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    rows = rng.integers(0, 3, (60, 4))
+    rows[:, 1] = (rows[:, 0] + rng.integers(0, 2, 60)) % 3
+    data = DiscreteDataset.from_arrays(rows, (rows[:, 1] + rows[:, 3]) % 2)
+    program = DecomposableStructure(data, score="bdeu", ess=2.0, max_parents=2)
+    write_local_scores(program, tmp_path / "s.jkl")
+    scores = read_jkl(tmp_path / "s.jkl")
+    assert sum(map(len, scores.values())) == len(program.candidates.columns)
+    # The other way to the optimum: over all orders of the five variables, the best set that comes before each one.
+    best = max(
+        sum(
+            max(score for score, parents in scores[name] if set(parents) <= set(order[:place]))
+            for place, name in enumerate(order)
+        )
+        for order in permutations(scores)
+    )
+    result = solve(program, solver="highs", rel_gap=0.0)
+    assert result.bounds.primal_bound == pytest.approx(best, abs=1e-7)
+    assert result.bounds.dual_bound == pytest.approx(best, abs=1e-6)
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
