@@ -14,7 +14,7 @@ _NEGLIGIBLE = 1e-300
 """A sample's pull below this is lost in any sum."""
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
 def log_components(
     z: FloatArray, log_weights: FloatArray, means: FloatArray, variances: FloatArray, out: FloatArray
 ) -> None:
@@ -25,14 +25,19 @@ def log_components(
     for k in range(n_components):
         constant = log_weights[k] - half_log[k].sum()
         for i in range(z.shape[0]):
-            quadratic = 0.0
             absent = 0.0
+            quadratic = 0.0
             for j in range(n_features):
                 e = z[i, j] - means[k, j]
-                if e == e:
-                    quadratic += e * e * precision[k, j]
-                else:
-                    absent += half_log[k, j]
+                quadratic += e * e * precision[k, j]
+            if quadratic != quadratic:  # a branch in the loop above would keep it from being vectorised
+                quadratic = 0.0
+                for j in range(n_features):
+                    e = z[i, j] - means[k, j]
+                    if e == e:
+                        quadratic += e * e * precision[k, j]
+                    else:
+                        absent += half_log[k, j]
             out[i, k] = constant + absent - 0.5 * quadratic
 
 
@@ -75,11 +80,21 @@ def add_gradient(
     for i in range(z.shape[0]):
         if pull[i] == 0.0:
             continue
+        total = 0.0
+        for j in range(n_features):
+            total += z[i, j]
+        complete = total == total
         for k in range(n_components):
             a = pull[i] * responsibility[i, k]
             if abs(a) < _NEGLIGIBLE:
                 continue
             for_weights[k] += a
+            if complete:
+                for j in range(n_features):
+                    t = (z[i, j] - means[k, j]) * precision[k, j]
+                    for_means[k, j] += a * t
+                    for_variances[k, j] += 0.5 * a * ((z[i, j] - means[k, j]) * t - 1.0) * precision[k, j]
+                continue
             for j in range(n_features):
                 e = z[i, j] - means[k, j]
                 if e == e:
