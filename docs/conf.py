@@ -70,7 +70,7 @@ ROOMS = {
     "certificate": "Certificates",
     "estimators": "scikit-learn estimators",
     "interop": "Exchange with other tools",
-    "compare": "Comparisons",
+    "comparison": "Comparisons",
     "status": "Statuses",
     "exceptions": "Errors",
 }

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mmbn_opt.bounds import ObjectiveBounds as ObjectiveBounds
     from mmbn_opt.certificate import certify as certify
+    from mmbn_opt.comparison import Comparison as Comparison
+    from mmbn_opt.comparison import compare as compare
     from mmbn_opt.convex_certificate import distance_to_optimum as distance_to_optimum
     from mmbn_opt.data import DiscreteDataset as DiscreteDataset
     from mmbn_opt.datasets import dataset_names as dataset_names
@@ -69,6 +71,7 @@ _PUBLIC = {
     "BoundTrace": "trace",
     "CMMClassifier": "estimators",
     "Certificate": "result",
+    "Comparison": "comparison",
     "ConditionalLikelihood": "formulations",
     "ConstrainedMaximumMargin": "formulations",
     "DecomposableStructure": "formulations",
@@ -99,6 +102,7 @@ _PUBLIC = {
     "TANClassifier": "estimators",
     "TerminationStatus": "status",
     "certify": "certificate",
+    "compare": "comparison",
     "dataset_names": "datasets",
     "distance_to_optimum": "convex_certificate",
     "fix_gauge": "gauge",

@@ -53,12 +53,12 @@ def plot_gaps(traces: Sequence[tuple[str, str, BoundTrace]], axes: Any = None) -
     return drawn
 
 
-def plot_profile(ratios: Mapping[str, Sequence[float]], n_problems: int, ax: Any = None) -> Any:
+def plot_profile(ratios: Mapping[str, Sequence[float]], n_problems: Mapping[str, int], ax: Any = None) -> Any:
     """Performance profile; returns the Axes."""
     ax = new_axes(ax, (6.0, 3.4))
     end = max(2.0, 1.15 * max((max(r, default=1.0) for r in ratios.values()), default=1.0))
     for place, (solver, found) in enumerate(ratios.items()):
-        steps = profile_steps(found, max(1, n_problems))
+        steps = profile_steps(found, n_problems[solver])
         factors, shares = [f for f, _ in steps], [s for _, s in steps]
         ax.step([*factors, end], [*shares, shares[-1]], where="post", label=solver, **_line(place))
     ax.set_xscale("log")

@@ -41,7 +41,7 @@ def render_comparison(
     *,
     traces: Sequence[tuple[str, str, BoundTrace]],
     summary: "pd.DataFrame",
-    profile: Any,
+    profiles: Sequence[Any],
     left_out: Sequence[tuple[str, str, str]],
     title: str,
     command: str | None = None,
@@ -55,7 +55,8 @@ def render_comparison(
     traces : sequence of (formulation, solver, BoundTrace)
     summary : DataFrame
         One row a solver.
-    profile : PerformanceProfile or None
+    profiles : sequence of PerformanceProfile
+        One for each group of problems that were given to the same solvers.
     left_out : sequence of (formulation, solver, reason)
     title : str
     command : str or None
@@ -74,8 +75,7 @@ def render_comparison(
         lead=_lead(frame, problems),
         figures=_figures(frame),
         solvers=[_solver(name, row) for name, row in summary.iterrows()],
-        profile=None if profile is None else Markup(profile_svg(profile.ratios, profile.n_problems, standalone=False)),
-        profile_caption=_profile_caption(profile),
+        profiles=[Markup(profile_svg(p.ratios, p.n_problems, standalone=False)) for p in profiles],
         problems=[
             {
                 "name": problem,
@@ -154,15 +154,6 @@ def _runs(part: "pd.DataFrame") -> list[_Run]:
 def _flags(row: Any) -> tuple[str, ...]:
     # A certificate is NA where there was no answer: `is False` would miss numpy's False.
     return tuple(text for name, text in _FLAGS.items() if str(row[name]) == "False")
-
-
-def _profile_caption(profile: Any) -> str:
-    if profile is None:
-        return ""
-    return (
-        f"Share of the {profile.n_problems} pairs of problem and seed whose optimum a solver proves within a multiple "
-        "of the fastest solver's time; at 1 it is the fastest, at the right end what it proves at all."
-    )
 
 
 def _setting(frame: "pd.DataFrame") -> list[tuple[str, str]]:

@@ -9,14 +9,14 @@ import sys
 import threading
 from collections import deque
 from contextlib import suppress
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, ClassVar, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import SolverError
 from ._host import EngineHost
-from ._link import EngineJob, HostDied, LogLine
+from ._link import HostDied, LogLine
 from ._wire import read_message, write_message
 from ._worker import OFFER, STOP
 
@@ -24,7 +24,7 @@ __all__ = ["ChildHost"]
 
 logger = logging.getLogger(__name__)
 
-_BOOT = "import sys; sys.path[:] = sys.argv[1:]; from mmbn_opt.solvers._worker import main; main()"
+_BOOT = "import sys; sys.path[:] = sys.argv[1:]; from {} import main; main()"
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -36,6 +36,18 @@ _EXIT_WAIT_SEC = 2.0
 _KEPT_LINES = 20
 
 
+class HostedJob(Protocol):
+    """What a child process can be given: anything that can be pickled and says this much."""
+
+    @property
+    def threads(self) -> int:
+        """Threads of the numerical libraries."""
+
+    @property
+    def verbose(self) -> bool:
+        """Whether the child's output is passed on."""
+
+
 class ChildHost(EngineHost):
     """Runs the engine in a child process of its own session.
 
@@ -45,13 +57,16 @@ class ChildHost(EngineHost):
 
     Parameters
     ----------
-    job : EngineJob
+    job : HostedJob
+        An `EngineJob`, unless a subclass names another `worker`.
     """
 
     label = "child process"
     fate = "its process was killed"
+    worker: ClassVar[str] = "mmbn_opt.solvers._worker"
+    """Module whose ``main`` the child runs."""
 
-    def __init__(self, job: EngineJob) -> None:
+    def __init__(self, job: HostedJob) -> None:
         super().__init__()
         if not sys.executable:
             raise SolverError(
@@ -62,7 +77,7 @@ class ChildHost(EngineHost):
         self._killed = False
         self._last_words: deque[str] = deque(maxlen=_KEPT_LINES)
         self._outbox: queue.SimpleQueue[object] = queue.SimpleQueue()
-        self._process = _spawn(job.threads)
+        self._process = _spawn(job.threads, self.worker)
         self._threads = [
             threading.Thread(target=target, name=f"mmbn_opt {target.__name__}", daemon=True)
             for target in (self._write_outbox, self._read_messages, self._read_noise)
@@ -76,6 +91,11 @@ class ChildHost(EngineHost):
 
     def offer(self, vector: NDArray[np.float64]) -> None:
         self._outbox.put((OFFER, vector))
+
+    @property
+    def pid(self) -> int:
+        """Number of the child process."""
+        return self._process.pid
 
     def kill(self) -> None:
         """Kill the child and whatever it started; messages that it had sent before still arrive."""
@@ -130,7 +150,7 @@ class ChildHost(EngineHost):
                     self._deliver(LogLine(line))
 
 
-def _spawn(threads: int) -> "subprocess.Popen[bytes]":
+def _spawn(threads: int, worker: str) -> "subprocess.Popen[bytes]":
     environment = {**os.environ, **dict.fromkeys(_THREAD_VARIABLES, str(threads))}
     path = [entry or os.getcwd() for entry in sys.path]
     # Ctrl-C in a terminal goes to the user's process alone, which decides what becomes of the child.
@@ -138,7 +158,7 @@ def _spawn(threads: int) -> "subprocess.Popen[bytes]":
     if sys.platform == "win32":
         options = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     return subprocess.Popen(
-        [sys.executable, "-c", _BOOT, *path],
+        [sys.executable, "-c", _BOOT.format(worker), *path],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -5,13 +5,14 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO
 
-from ._link import EngineJob, EngineLink, Message, serve
+from ._link import EngineJob, EngineLink, serve
 from ._wire import read_message, write_message
 
-__all__ = ["OFFER", "STOP", "main"]
+__all__ = ["OFFER", "STOP", "begin", "main", "obey"]
 
 STOP = "stop"
 OFFER = "offer"
@@ -24,7 +25,7 @@ class _Mouth:
         self._stream = stream
         self._lock = threading.Lock()
 
-    def __call__(self, message: Message) -> None:
+    def __call__(self, message: object) -> None:
         try:
             with self._lock:
                 write_message(self._stream, message)
@@ -32,7 +33,7 @@ class _Mouth:
             os._exit(1)
 
 
-def _listen(stream: BinaryIO, link: EngineLink) -> None:
+def obey(stream: BinaryIO, link: EngineLink) -> None:
     """Obey the parent until it closes the pipe; then stop at once, so that no orphan goes on computing."""
     with suppress(EOFError, OSError):
         while True:
@@ -51,8 +52,11 @@ def _go_first_when_memory_runs_out() -> None:
         score.write("1000")
 
 
-def main() -> None:
-    """Read a job from standard input, run it, send its messages to what was standard output."""
+def begin() -> tuple[BinaryIO, Callable[[object], None]]:
+    """Make this process a child that can be talked to: the stream of commands, and what sends messages.
+
+    Output of solver libraries goes to standard error; Ctrl-C is the parent's to deal with.
+    """
     # Solver libraries print; their output must not mix with the messages, nor may they read the commands.
     outgoing = os.fdopen(os.dup(1), "wb")
     incoming = os.fdopen(os.dup(0), "rb")
@@ -63,10 +67,15 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         _go_first_when_memory_runs_out()
+    return incoming, _Mouth(outgoing)
+
+
+def main() -> None:
+    """Read a job from standard input, run it, send its messages to what was standard output."""
+    incoming, send = begin()
     job: EngineJob = read_message(incoming)
-    send = _Mouth(outgoing)
     link = EngineLink(send, job.origin, isolated=True)
-    threading.Thread(target=_listen, args=(incoming, link), daemon=True).start()
+    threading.Thread(target=obey, args=(incoming, link), daemon=True).start()
     serve(job, link, send)
     # Destructors of solver libraries have nothing to add and can hang.
     os._exit(0)

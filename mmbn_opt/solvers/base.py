@@ -130,16 +130,20 @@ class Solver(ABC):
     accepts: ClassVar[frozenset[ProgramKind]]
 
     def __post_init__(self) -> None:
-        if self.time_limit is not None and not (self.time_limit >= 0 and math.isfinite(self.time_limit)):
-            raise InputError(f"time_limit must be a finite number of seconds >= 0 or None, got {self.time_limit!r}.")
-        for name in ("rel_gap", "abs_gap"):
-            value = getattr(self, name)
-            if not 0 <= value < math.inf:
-                raise InputError(f"{name} must be a finite number >= 0, got {value!r}.")
+        self.check_limits(self.time_limit, self.rel_gap, self.abs_gap, self.threads)
         if not 0 < self.feasibility_tol < 1:
             raise InputError(f"feasibility_tol must lie in (0, 1), got {self.feasibility_tol!r}.")
-        if self.threads < 1:
-            raise InputError(f"threads must be at least 1, got {self.threads!r}.")
+
+    @staticmethod
+    def check_limits(time_limit: float | None, rel_gap: float, abs_gap: float, threads: int) -> None:
+        """Raise `InputError` for limits that no solver can keep."""
+        if time_limit is not None and not (time_limit >= 0 and math.isfinite(time_limit)):
+            raise InputError(f"time_limit must be a finite number of seconds >= 0 or None, got {time_limit!r}.")
+        for name, value in (("rel_gap", rel_gap), ("abs_gap", abs_gap)):
+            if not 0 <= value < math.inf:
+                raise InputError(f"{name} must be a finite number >= 0, got {value!r}.")
+        if threads < 1:
+            raise InputError(f"threads must be at least 1, got {threads!r}.")
 
     @classmethod
     @abstractmethod

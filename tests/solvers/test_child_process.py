@@ -178,8 +178,8 @@ def test_the_child_ends_when_its_parent_is_killed(tmp_path) -> None:
 import subprocess
 from mmbn_opt.solvers import _child
 spawn = _child._spawn
-def spawn_and_tell(threads):
-    process = spawn(threads)
+def spawn_and_tell(*given):
+    process = spawn(*given)
     print(process.pid, flush=True)
     return process
 _child._spawn = spawn_and_tell

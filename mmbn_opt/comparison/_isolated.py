@@ -1,0 +1,179 @@
+"""One run in a process of its own, watched: a crash, a hang or a memory blow-up is an outcome like any other."""
+
+import logging
+import os
+import signal
+import textwrap
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from mmbn_opt.comparison._child import Answered, Ready, RunJob
+from mmbn_opt.comparison.machine import family, family_bytes, machine, package_versions
+from mmbn_opt.comparison.outcome import RunOutcome
+from mmbn_opt.comparison.plan import PlannedRun
+from mmbn_opt.comparison.record import RunRecord
+from mmbn_opt.solvers._child import ChildHost
+from mmbn_opt.solvers._link import EngineFailure, HostDied
+from mmbn_opt.trace import BoundTrace, TraceRecord
+
+__all__ = ["Cancelled", "cancel", "execute"]
+
+logger = logging.getLogger(__name__)
+
+STARTUP_SEC = 300.0
+"""To start an interpreter, import everything and compile kernels for the first time, on a slow and busy machine."""
+
+_LOOK_SEC = 0.05
+_DETAIL = 200
+_MEGABYTE = 1024**2
+_REFUSALS = frozenset({"InputError", "FormatError", "SizeLimitError", "MissingDependencyError"})
+
+_cancelled: set[str] = set()
+_lock = threading.Lock()
+
+
+class Cancelled(Exception):
+    """The comparison was interrupted; this run leaves nothing behind."""
+
+
+def cancel(token: str) -> None:
+    """Let all runs of a comparison in this process end at once, those that have not begun too."""
+    with _lock:
+        _cancelled.add(token)
+
+
+class _RunHost(ChildHost):
+    """The child process of a run; ended with all that it started."""
+
+    worker: ClassVar[str] = "mmbn_opt.comparison._child"
+
+    def kill(self) -> None:
+        """Kill the family: a solver's own process is in a session of its own and may be deaf to its parent's death."""
+        members = family(self.pid)[1:]
+        super().kill()
+        for member in members:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(member, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
+
+
+@dataclass
+class _Watch:
+    """What is known of a run while it goes on."""
+
+    run: PlannedRun
+    began: float = field(default_factory=time.monotonic)
+    ready: Ready | None = None
+    records: list[TraceRecord] = field(default_factory=list)
+    peak_memory: int = 0
+    answer: Answered | None = None
+    outcome: RunOutcome = RunOutcome.ANSWERED
+    detail: str = ""
+
+    def hear(self, message: object) -> bool:
+        """Take a message; True when it was the last one."""
+        if isinstance(message, TraceRecord):
+            self.records.append(message)
+        elif isinstance(message, Ready):
+            self.ready, self.began = message, time.monotonic()
+        elif isinstance(message, Answered):
+            self.answer = message
+            return True
+        elif isinstance(message, EngineFailure):
+            self.outcome = RunOutcome.REFUSED if message.kind in _REFUSALS else RunOutcome.RAISED
+            if message.kind == "MemoryError":
+                self.outcome = RunOutcome.OUT_OF_MEMORY
+            self.detail = f"{message.kind}: {message.text}" if message.text else message.kind
+            logger.debug("the run of %s ended with an error:\n%s", self.run.solver, message.details)
+            return True
+        elif isinstance(message, HostDied):
+            # Last words can be a page; how it ended comes first.
+            self.outcome, self.detail = RunOutcome.CRASHED, textwrap.shorten(message.text, _DETAIL, placeholder=" ...")
+            return True
+        return False
+
+    def look(self, pid: int) -> bool:
+        """Hold the run against its limits; True when it must end."""
+        if self.run.token in _cancelled:
+            raise Cancelled
+        self.peak_memory = max(self.peak_memory, family_bytes(pid))
+        limit = self.run.memory_limit
+        if limit is not None and self.peak_memory > limit * _MEGABYTE:
+            held = self.peak_memory / _MEGABYTE
+            self.outcome = RunOutcome.OUT_OF_MEMORY
+            self.detail = f"held {held:.0f} MB, the limit is {limit:.0f} MB"
+            return True
+        elapsed = time.monotonic() - self.began
+        if self.ready is None and elapsed > STARTUP_SEC:
+            self.outcome, self.detail = RunOutcome.HUNG, f"not ready after {STARTUP_SEC:.0f} s"
+            return True
+        if self.ready is not None and self.run.time_limit is not None:
+            allowed = self.run.time_limit + self.run.grace
+            if elapsed > allowed:
+                self.outcome = RunOutcome.HUNG
+                self.detail = f"still running {self.run.grace:g} s after its limit of {self.run.time_limit:g} s"
+                return True
+        return False
+
+
+def execute(run: PlannedRun) -> RunRecord:
+    """Do one run in a fresh process and say what became of it; never raises what the run raises.
+
+    Raises
+    ------
+    Cancelled
+        After `cancel`.
+    """
+    if run.token in _cancelled:
+        raise Cancelled
+    watch = _Watch(run)
+    host = _RunHost(RunJob(run.payload, run.threads))
+    try:
+        while True:
+            message = host.peek(_LOOK_SEC)
+            if message is not None:
+                last = watch.hear(message)
+                host.pop()
+                if last:
+                    break
+            # A run that talks without a pause is looked at as well, though not at every word.
+            if (message is None or len(watch.records) % 64 == 1) and watch.look(host.pid):
+                break
+        ended = time.monotonic()
+    finally:
+        host.kill()
+        host.close()
+    return _record(watch, ended - watch.began)
+
+
+def _record(watch: _Watch, seconds: float) -> RunRecord:
+    run, answer = watch.run, watch.answer
+    sampled = watch.peak_memory or None
+    peak = max(filter(None, (sampled, None if answer is None else answer.peak_memory)), default=None)
+    return RunRecord(
+        key=run.key,
+        formulation=run.formulation,
+        solver=run.solver,
+        seed=run.seed,
+        time_limit=run.time_limit,
+        rel_gap=run.rel_gap,
+        abs_gap=run.abs_gap,
+        sense=run.sense,
+        outcome=watch.outcome,
+        status=None if answer is None else answer.status,
+        raw_status="" if answer is None else answer.raw_status,
+        detail=watch.detail,
+        trace=answer.trace if answer is not None else BoundTrace(run.sense, tuple(watch.records)),
+        claimed_primal=None if answer is None else answer.claimed_primal,
+        own_value=None if answer is None else answer.own_value,
+        certificate_ok=None if answer is None else answer.certificate_ok,
+        failed_checks="" if answer is None else answer.failed_checks,
+        seconds=seconds if answer is None else answer.seconds,
+        peak_memory=peak,
+        solver_version=run.solver_version if answer is None else answer.solver_version,
+        size={} if answer is None else dict(answer.size),
+        versions=dict(package_versions() if watch.ready is None else watch.ready.versions),
+        machine=machine() if watch.ready is None else watch.ready.machine,
+    )

@@ -1,0 +1,44 @@
+"""Load compiled kernels before the clock of a run starts: what a process costs once is no merit of a solver."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.formulations.base import Formulation
+from mmbn_opt.formulations.structure_program import StructureFormulation
+from mmbn_opt.heuristics import naive_bayes
+from mmbn_opt.solvers.base import Solver
+from mmbn_opt.solvers.registry import get_solver_class
+
+__all__ = ["warm_up"]
+
+logger = logging.getLogger(__name__)
+
+_SECONDS = 5.0
+
+
+def warm_up(formulation: Formulation, solver: str | Solver) -> None:
+    """Run heuristics, and a solver of this library, on a problem of four rows; a failure is left to the run itself."""
+    from mmbn_opt.dispatch import solve
+
+    try:
+        for small in _smaller(formulation):
+            for start in small.starts(seed=0):
+                small.evaluate(start.model)
+            if isinstance(solver, str):
+                get_solver_class(solver).availability() if solver != "auto" else None
+                solve(small, solver, time_limit=_SECONDS)
+    except Exception as error:
+        logger.debug("the warm-up of %s failed: %s", solver, error)
+
+
+def _smaller(formulation: Formulation) -> Iterator[Formulation]:
+    """A problem of the same kind on four rows, where the kind is known."""
+    rows = [["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"]]
+    data = DiscreteDataset.from_arrays(rows, ["no", "yes", "yes", "yes"])
+    kind: Any = type(formulation)
+    if isinstance(formulation, StructureFormulation):
+        yield kind(data)
+    elif hasattr(formulation, "structure"):
+        yield kind(data, naive_bayes(data))

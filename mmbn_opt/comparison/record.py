@@ -1,0 +1,160 @@
+"""One run of a comparison as plain data: what the solver said, what we found, where it ran; kept as JSON."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from mmbn_opt.bounds import ObjectiveBounds
+from mmbn_opt.comparison.outcome import RunOutcome
+from mmbn_opt.exceptions import FormatError
+from mmbn_opt.status import Sense, TerminationStatus
+from mmbn_opt.trace import BoundTrace, TraceRecord
+
+__all__ = ["CLAIM_TOLERANCE", "RunRecord"]
+
+CLAIM_TOLERANCE = 1e-6
+"""Relative difference between a claimed objective and the recomputed one that is put down to rounding."""
+
+_FORMAT = "mmbn_opt run 1"
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run: a formulation, a solver, a seed, and what came of it.
+
+    Parameters
+    ----------
+    key : str
+        Fingerprint of everything that determines the run.
+    formulation, solver : str
+        Labels.
+    seed : int
+    time_limit : float or None
+        Seconds.
+    rel_gap, abs_gap : float
+        Gaps at which the run was asked to stop.
+    sense : Sense
+    outcome : RunOutcome
+    status : TerminationStatus or None
+        None unless the run answered.
+    raw_status, detail : str
+        The solver's own words; what went wrong.
+    trace : BoundTrace
+        Incumbents are recomputed by us; bounds are those of the run.
+    claimed_primal, own_value : float or None
+        Objective of the solver's vector as the solver says, and as the formulation evaluates it.
+    certificate_ok : bool or None
+    failed_checks : str
+    seconds : float
+        Wall-clock seconds of the run.
+    peak_memory : int or None
+        Bytes, of the process of the run with all that it started.
+    solver_version : str
+    size : mapping
+        ``columns, integers, rows, nonzeros`` of the program.
+    versions : mapping
+    machine : str
+    """
+
+    key: str
+    formulation: str
+    solver: str
+    seed: int
+    time_limit: float | None
+    rel_gap: float
+    abs_gap: float
+    sense: Sense
+    outcome: RunOutcome
+    status: TerminationStatus | None
+    raw_status: str
+    detail: str
+    trace: BoundTrace
+    claimed_primal: float | None
+    own_value: float | None
+    certificate_ok: bool | None
+    failed_checks: str
+    seconds: float
+    peak_memory: int | None
+    solver_version: str
+    size: Mapping[str, int] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    machine: str = ""
+
+    @property
+    def bounds(self) -> ObjectiveBounds:
+        """Bounds at the end of the run."""
+        return ObjectiveBounds(self.sense, self.trace.bounds.primal_bound, self.trace.bounds.dual_bound)
+
+    @property
+    def label(self) -> str:
+        """One word for why the run ended: the solver's status, or what became of its process."""
+        return self.outcome.label if self.status is None else self.status.label
+
+    @property
+    def claim_ok(self) -> bool:
+        """Whether the objective that the solver claims is the one that we compute for its vector."""
+        if self.claimed_primal is None:
+            return True
+        if self.own_value is None:
+            return False
+        return abs(self.claimed_primal - self.own_value) <= CLAIM_TOLERANCE * max(1.0, abs(self.own_value))
+
+    def to_json(self) -> str:
+        """The record as a JSON text.
+
+        Examples
+        --------
+        >>> from mmbn_opt.comparison.record import RunRecord
+        >>> record = RunRecord("k", "car", "highs", 0, 60.0, 0.0, 0.0, Sense.MAXIMIZE, RunOutcome.HUNG, None, "", "",
+        ...                    BoundTrace(Sense.MAXIMIZE), None, None, None, "", 70.0, None, "1.16")
+        >>> RunRecord.from_json(record.to_json()) == record
+        True
+        """
+        content = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return json.dumps({"format": _FORMAT, **content}, indent=1, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "RunRecord":
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        FormatError
+            If the text is something else.
+        """
+        try:
+            content: dict[str, Any] = json.loads(text)
+            if content.pop("format") != _FORMAT:
+                raise KeyError("format")
+            sense = Sense(content["sense"])
+            rows = content["trace"]
+            status = content["status"]
+            return cls(
+                **content
+                | {
+                    "sense": sense,
+                    "outcome": RunOutcome[content["outcome"]],
+                    "status": None if status is None else TerminationStatus[status],
+                    "trace": BoundTrace(sense, tuple(TraceRecord(*row) for row in rows)),
+                }
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FormatError(
+                f"This is not a run of a comparison ({type(error).__name__}: {error}); remove the file to run it again."
+            ) from error
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BoundTrace):
+        return [[_plain(getattr(r, f.name)) for f in fields(r)] for r in value.records]
+    if isinstance(value, Sense):
+        return value.value
+    if isinstance(value, (RunOutcome, TerminationStatus)):
+        return value.name
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,63 @@
+"""Runs on disk, one file each: a comparison that was killed goes on where it was."""
+
+import logging
+import re
+from pathlib import Path
+from typing import Protocol
+
+from mmbn_opt.comparison.record import RunRecord
+from mmbn_opt.exceptions import FormatError
+from mmbn_opt.interop.atomic import ensure_directory, write_text_atomic
+
+__all__ = ["RunStore", "run_file_name"]
+
+logger = logging.getLogger(__name__)
+
+
+class _Named(Protocol):
+    @property
+    def key(self) -> str: ...
+    @property
+    def formulation(self) -> str: ...
+    @property
+    def solver(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+
+
+def run_file_name(run: _Named) -> str:
+    """Name of the file of a run: readable first, and unique by its key."""
+    words = re.sub(r"[^A-Za-z0-9]+", "-", f"{run.formulation}-{run.solver}").strip("-")[:80]
+    return f"{words}-{run.seed}-{run.key}.json"
+
+
+class RunStore:
+    """The files of the runs below a folder, or nothing when there is no folder.
+
+    Parameters
+    ----------
+    folder : str, Path or None
+        Runs are in its folder ``runs``.
+    """
+
+    def __init__(self, folder: str | Path | None) -> None:
+        self._folder = None if folder is None else ensure_directory(Path(folder) / "runs")
+
+    def find(self, run: _Named) -> RunRecord | None:
+        """The record of a run that has been done, or None; a file that cannot be read counts as not done."""
+        if self._folder is None:
+            return None
+        path = self._folder / run_file_name(run)
+        try:
+            record = RunRecord.from_json(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (FormatError, UnicodeDecodeError) as error:
+            logger.warning("%s cannot be read and is run again: %s", path, error)
+            return None
+        return record if record.key == run.key else None
+
+    def keep(self, record: RunRecord) -> None:
+        """Write a record, whole or not at all."""
+        if self._folder is not None:
+            write_text_atomic(self._folder / run_file_name(record), record.to_json())
