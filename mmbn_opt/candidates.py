@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, compress, zip_longest
 from math import comb, prod
 
 import numpy as np
@@ -75,6 +75,19 @@ class CandidateParents:
             )
         return cls(tuple(sets))
 
+    def without(self, dropped: NDArray[np.bool_]) -> "CandidateParents":
+        """The candidates but for the columns marked, shape (n_columns,).
+
+        Examples
+        --------
+        >>> CandidateParents((((), (1,)), ((),))).without(np.array([True, False, False])).sets
+        (((1,),), ((),))
+        """
+        kept = (~dropped).tolist()
+        return CandidateParents(
+            tuple(tuple(compress(s, kept[a:])) for s, a in zip(self.sets, self.offsets[:-1], strict=True))
+        )
+
     def restrict(
         self, names: Sequence[str], required: NamedEdges = (), forbidden: NamedEdges = ()
     ) -> "CandidateParents":
@@ -129,6 +142,18 @@ class CandidateParents:
     def columns(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """The ``(node, parent set)`` of every column."""
         return tuple((node, s) for node, options in enumerate(self.sets) for s in options)
+
+    @cached_property
+    def owner(self) -> NDArray[np.intp]:
+        """Node of every column, shape (n_columns,)."""
+        return np.repeat(np.arange(self.n_nodes), np.diff(self.offsets))
+
+    @cached_property
+    def parent_array(self) -> NDArray[np.int32]:
+        """Parents of every column, ascending, shape (n_columns, largest set); -1 stands for none and comes first."""
+        ragged = list(zip_longest(*(s for options in self.sets for s in options), fillvalue=-1))
+        rows = np.array(ragged, dtype=np.int32).reshape(len(ragged), self.n_columns)
+        return np.ascontiguousarray(np.sort(rows.T, axis=1))
 
     @cached_property
     def column_of(self) -> dict[tuple[int, tuple[int, ...]], int]:

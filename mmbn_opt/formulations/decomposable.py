@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, combinations
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,8 +11,9 @@ from numpy.typing import NDArray
 from ..candidates import CandidateParents
 from ..exceptions import InputError
 from ..heuristics.objectives import LinearLoss
+from ..local_scores import dominated_columns, local_scores
 from ..network import BayesianNetwork
-from ..scores import DecomposableScore, family_score, structure_score
+from ..scores import DecomposableScore, structure_score
 from ..structure import Structure
 from .structure_program import StructureFormulation
 
@@ -79,16 +79,9 @@ class DecomposableStructure(StructureFormulation):
     def _scored(self) -> tuple[CandidateParents, FloatArray]:
         """Candidates that no subset of theirs equals or beats, and their local scores."""
         everything = self._all_candidates()
-        kept: list[tuple[tuple[int, ...], ...]] = []
-        scores: list[float] = []
-        for node, options in enumerate(everything.sets):
-            value = {s: family_score(self.merged, node, s, self.score, self.ess) for s in options}
-            useful = tuple(
-                s for s in options if not any(value[t] >= value[s] for t in _proper_subsets(s) if t in value)
-            )
-            kept.append(useful)
-            scores.extend(value[s] for s in useful)
-        return CandidateParents(tuple(kept)), np.array(scores)
+        scores = local_scores(self.merged, everything, self.score, self.ess)
+        useless = dominated_columns(everything, scores)
+        return everything.without(useless), scores[~useless]
 
     @cached_property
     def candidates(self) -> CandidateParents:
@@ -136,7 +129,3 @@ class DecomposableStructure(StructureFormulation):
     def evaluate(self, model: BayesianNetwork) -> float:
         """Score of a network's structure on the data."""
         return structure_score(model.structure, self.data, self.score, self.ess)
-
-
-def _proper_subsets(parents: tuple[int, ...]) -> list[tuple[int, ...]]:
-    return list(chain.from_iterable(combinations(parents, size) for size in range(len(parents))))

@@ -2,9 +2,8 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
-from mmbn_opt.counts import contingency
+from mmbn_opt.counts import sums_over_cells
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.structure import Structure
 
@@ -25,20 +24,19 @@ def naive_bayes(data: DiscreteDataset) -> Structure:
 
 
 def conditional_mutual_information(data: DiscreteDataset) -> NDArray[np.float64]:
-    """``I(X_i; X_j | C)`` in nats for all pairs of features, shape (n_features, n_features)."""
-    n, c = data.n_features, data.n_features
+    """``I(X_i; X_j | C)`` in nats for all pairs of features, shape (n_features, n_features).
+
+    By ``sum n log n`` over the cells of all tables in one compiled pass; equal rows should be merged.
+    """
+    n = data.n_features
+    first, second = np.triu_indices(n, k=1)
+    pairs = np.column_stack([first, second, np.full(len(first), n)])
+    singles = np.column_stack([np.full(n + 1, -1), np.append(np.arange(n), -1), np.full(n + 1, n)])
+    sums = sums_over_cells(data, np.concatenate([pairs, singles]).astype(np.int32))
+    with_class, of_class = sums[len(first) : -1], sums[-1]
+    value = sums[: len(first)] - with_class[first] - with_class[second] + of_class
     information = np.zeros((n, n))
-    total = data.total_weight
-    for i in range(n):
-        for j in range(i + 1, n):
-            joint = contingency(data, [i, j, c])
-            value = (
-                xlogy(joint, joint).sum()
-                + xlogy(s := joint.sum(axis=(0, 1)), s).sum()
-                - xlogy(s := joint.sum(axis=1), s).sum()
-                - xlogy(s := joint.sum(axis=0), s).sum()
-            )
-            information[i, j] = information[j, i] = max(0.0, float(value) / total)
+    information[first, second] = information[second, first] = np.maximum(0.0, value) / data.total_weight
     return information
 
 
