@@ -1,5 +1,6 @@
 """Bayesian networks over discrete variables with a class: tables in logs, vectorised posteriors."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,11 +17,14 @@ from mmbn_opt._lazy import delegate
 from mmbn_opt.counts import contingency
 from mmbn_opt.data import DiscreteDataset, encode_features
 from mmbn_opt.exceptions import InputError
+from mmbn_opt.posterior import log_joint_complete, normalize_rows
 from mmbn_opt.smoothing import Smoothing, as_smoothing
 from mmbn_opt.structure import Structure
 from mmbn_opt.variable import DiscreteVariable
 
 __all__ = ["BayesianNetwork", "estimate_log_cpt"]
+
+logger = logging.getLogger(__name__)
 
 FloatArray = NDArray[np.float64]
 
@@ -36,6 +40,9 @@ def estimate_log_cpt(data: DiscreteDataset, node: int, parents: Sequence[int], s
     counts = contingency(data, [*sorted(parents), node]).reshape(-1, n_states)
     pseudo = smoothing.per_cell(n_states, counts.shape[0])
     total = counts.sum(axis=1, keepdims=True) + pseudo * n_states
+    if (n_empty := int((total == 0).sum())):
+        name = (*data.feature_names, data.class_name)[node]
+        logger.info("%r: %d of %d rows of its table were never seen and are uniform", name, n_empty, len(total))
     with np.errstate(divide="ignore"):
         table: FloatArray = np.log(np.where(total > 0, counts + pseudo, 1.0)) - np.log(
             np.where(total > 0, total, float(n_states))
@@ -161,37 +168,21 @@ class BayesianNetwork(NetworkExchange):
 
     def log_joint(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
         """``log P(c, x)`` for every class, shape (n_samples, n_classes); missing cells (-1) are summed out exactly."""
-        if (codes < 0).any():
-            from mmbn_opt.inference import log_joint_marginal
+        incomplete = (codes < 0).any(axis=1)
+        if not incomplete.any():
+            return log_joint_complete(self, codes)
+        from mmbn_opt.inference import log_joint_marginal
 
+        if incomplete.all():
             return log_joint_marginal(self, codes)
-        c = self.structure.class_index
-        out = self.log_cpts[c][self._configuration(codes, self.structure.parents[c])]
-        for node in range(len(self.features)):
-            parents = self.structure.parents[node]
-            table = self.log_cpts[node]
-            if c in parents:
-                cube = table.reshape(-1, self.target.cardinality, table.shape[1]).swapaxes(1, 2)
-                out += cube[self._configuration(codes, parents[:-1]), codes[:, node]]
-            else:
-                out += table[self._configuration(codes, parents), codes[:, node]][:, None]
+        out = np.empty((len(codes), self.target.cardinality))
+        out[~incomplete] = log_joint_complete(self, codes[~incomplete])
+        out[incomplete] = log_joint_marginal(self, codes[incomplete])
         return out
-
-    def _configuration(self, codes: NDArray[np.integer[Any]], parents: Sequence[int]) -> NDArray[np.int64]:
-        code = np.zeros(len(codes), dtype=np.int64)
-        for p in parents:
-            code *= self.cardinalities[p]
-            code += codes[:, p]
-        return code
 
     def predict_log_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
         """``log P(c | x)``; rows that are impossible under every class get the class prior."""
-        joint = self.log_joint(self.encode(X, unseen=unseen))
-        impossible = np.isneginf(joint).all(axis=1)
-        if impossible.any():
-            joint[impossible] = self._class_prior()
-        posterior: FloatArray = joint - logsumexp(joint, axis=1, keepdims=True)
-        return posterior
+        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._class_prior(), log=True)
 
     def _class_prior(self) -> FloatArray:
         prior: FloatArray = logsumexp(self.log_cpts[-1], axis=0) - np.log(self.log_cpts[-1].shape[0])
@@ -199,8 +190,7 @@ class BayesianNetwork(NetworkExchange):
 
     def predict_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
         """``P(c | x)``, shape (n_samples, n_classes), columns as in `classes`."""
-        probabilities: FloatArray = np.exp(self.predict_log_proba(X, unseen=unseen))
-        return probabilities
+        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._class_prior(), log=False)
 
     def predict(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[Any]:
         """Most probable class label of each row; the first one on a tie."""

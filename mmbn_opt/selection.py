@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.softmax_parameters import SoftmaxParameters
 from mmbn_opt.heuristics.discriminative import stratified_folds
@@ -17,7 +18,7 @@ from mmbn_opt.solvers._descent import DescentSolver
 from mmbn_opt.solvers.conjugate_gradient import ConjugateGradientSolver
 from mmbn_opt.solvers.registry import get_solver_class
 
-__all__ = ["Tuning", "tune"]
+__all__ = ["Tuning", "held_out_parts", "tune"]
 
 FloatArray = NDArray[np.float64]
 
@@ -103,19 +104,12 @@ def tune(
     >>> sorted(chosen.settings), len(chosen.table), chosen.rate > 0.9
     (['lam'], 2, True)
     """
-    from joblib import Parallel, delayed  # type: ignore[import-untyped]
+    from joblib import Parallel, delayed
 
     data = formulation.data
     points = _points(formulation, grid)
     engine = _engine(solver, max_iterations, patience)
-    n_folds, used = _plan(data.n_samples, folds)
-    fold = stratified_folds(data, n_folds, seed)
-    # A class with one row is learned from, never held out: without it there may be nothing to tell apart.
-    alone = np.bincount(data.target_codes)[data.target_codes] < 2
-    held = [(fold == k) & ~alone for k in used]
-    parts = [(np.flatnonzero(~rows), np.flatnonzero(rows)) for rows in held if rows.any()]
-    if not parts:
-        raise InputError("Cross-validation needs a class with at least two rows; no class has them.")
+    parts = held_out_parts(data, folds, seed)
     splits = [
         replace(formulation, data=data.subset(train), validation=data.subset(held_out)) for train, held_out in parts
     ]
@@ -141,6 +135,36 @@ def tune(
         rate=rate,
         table=pd.DataFrame(rows),
     )
+
+
+def held_out_parts(
+    data: DiscreteDataset, folds: int | None = None, seed: int = 0
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Row numbers to learn from and row numbers held out, part by part, classes in proportion.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+    folds : int or None
+        None is the papers' protocol: one held-out fifth above 1,000 rows, 5-fold cross-validation below.
+    seed : int
+        Of the draw, which does not depend on the order of the rows.
+
+    Examples
+    --------
+    >>> data = DiscreteDataset.from_arrays([["a"]] * 6, [0, 0, 0, 0, 1, 1])
+    >>> [(len(train), len(held_out)) for train, held_out in held_out_parts(data, folds=2)]
+    [(3, 3), (3, 3)]
+    """
+    n_folds, used = _plan(data.n_samples, folds)
+    fold = stratified_folds(data, n_folds, seed)
+    # A class with one row is learned from, never held out: without it there may be nothing to tell apart.
+    alone = np.bincount(data.target_codes)[data.target_codes] < 2
+    held = [(fold == k) & ~alone for k in used]
+    parts = [(np.flatnonzero(~rows), np.flatnonzero(rows)) for rows in held if rows.any()]
+    if not parts:
+        raise InputError("Cross-validation needs a class with at least two rows; no class has them.")
+    return parts
 
 
 def _points(formulation: SoftmaxParameters, grid: Mapping[str, Sequence[float]] | None) -> list[dict[str, Any]]:

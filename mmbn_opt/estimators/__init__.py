@@ -1,5 +1,14 @@
 """Classifiers with the conventions of scikit-learn."""
 
+from mmbn_opt.estimators.bayes import MaxMarginBayesClassifier
 from mmbn_opt.estimators.cmm import CMMClassifier
+from mmbn_opt.estimators.generative import NaiveBayesClassifier, TANClassifier
+from mmbn_opt.estimators.structure import MaxMarginStructureClassifier
 
-__all__ = ["CMMClassifier"]
+__all__ = [
+    "CMMClassifier",
+    "MaxMarginBayesClassifier",
+    "MaxMarginStructureClassifier",
+    "NaiveBayesClassifier",
+    "TANClassifier",
+]

@@ -240,7 +240,7 @@ class CMMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return [_Settings(k, tau, limit) for k, tau, limit in product(*ordered)]
 
     def _choose(self, data: NumericDataset, candidates: list[_Settings]) -> _Settings:
-        from joblib import Parallel, delayed  # type: ignore[import-untyped]
+        from joblib import Parallel, delayed
 
         folds = stratified_folds(data, self.cv, self.random_state)
         tasks = [(candidate, fold) for candidate in candidates for fold in range(self.cv)]

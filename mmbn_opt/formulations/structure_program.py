@@ -19,12 +19,13 @@ from ..exceptions import InputError
 from ..heuristics.local_search import LocalSearch
 from ..heuristics.objectives import Loss
 from ..heuristics.trees import naive_bayes, tan_cmi
-from ..network import BayesianNetwork, estimate_log_cpt
+from ..network import BayesianNetwork
 from ..program import MixedIntegerProgram, Program, ProgramKind, ProgramSize
 from ..result import Check
 from ..smoothing import Smoothing, as_smoothing
 from ..status import BoundKind, Sense
 from ..structure import Structure, find_cycle
+from ._estimate_checks import check_acyclic, check_estimates
 from .acyclicity import AcyclicityRows, acyclicity_rows, count_acyclicity, order_values, resolve
 from .base import Formulation, Start
 from .implicit import RoundAndDescend, class_link_rows, parent_matrix
@@ -298,24 +299,10 @@ class StructureFormulation(Formulation):
 
     def check(self, model: BayesianNetwork) -> tuple[Check, ...]:
         """Acyclic, inside the model class, tables normalised, parameters re-estimated from the data."""
-        structure = model.structure
-        cycle = find_cycle(structure.parents)
-        acyclic = (
-            f"{len(structure.names)} nodes, {len(structure.edges)} edges" if not cycle else f"cycle through {cycle}"
-        )
-        most = max(
-            abs(float(np.exp(t).sum(axis=1).max()) - 1) + abs(float(np.exp(t).sum(axis=1).min()) - 1)
-            for t in model.log_cpts
-        )
-        off = 0.0
-        for node, parents in enumerate(structure.parents):
-            fresh = estimate_log_cpt(self.data, node, parents, self.prior)
-            off = max(off, float(np.abs(np.exp(fresh) - np.exp(model.log_cpts[node])).max()))
         return (
-            Check("acyclic", not cycle, acyclic),
-            self._check_membership(structure),
-            Check("CPTs normalised", most <= 1e-9, f"largest |row sum - 1| is {most:.1e}"),
-            Check("parameters from the data", off <= 1e-9, f"largest difference to a fresh estimate is {off:.1e}"),
+            check_acyclic(model),
+            self._check_membership(model.structure),
+            *check_estimates(model, self.data, self.prior),
         )
 
     def _check_membership(self, structure: Structure) -> Check:

@@ -1,0 +1,176 @@
+"""What the classifiers on discrete features share: input, missing cells, prediction, and how they show themselves."""
+
+import time
+import warnings
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.network import BayesianNetwork
+from mmbn_opt.preparation import Preparation, prepare
+from mmbn_opt.result import Certificate, Result
+from mmbn_opt.scores import classification_rate
+
+from ._input import read_features, read_labels, read_weight
+from ._showing import FittedHTML
+
+__all__ = ["DiscreteClassifier", "Learned", "refuse_choice", "warn_of_failures"]
+
+FloatArray = NDArray[np.float64]
+
+_POLICIES = {"missing": ("error", "drop", "state"), "unseen": ("error", "missing")}
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What a classifier's own part of `fit` hands back.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    certificate : Certificate
+    result : Result or None
+        None where the parameters have a closed form and nothing was solved.
+    attributes : dict
+        Further fitted attributes by name.
+    """
+
+    network: BayesianNetwork
+    certificate: Certificate
+    result: Result | None
+    attributes: dict[str, Any]
+
+
+class DiscreteClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the classifiers that learn a Bayesian network over discretized features.
+
+    A subclass stores its parameters, among them `kinds`, `discretize`, `missing` and `unseen`, and learns in `_learn`.
+    """
+
+    kinds: Any
+    discretize: bool
+    missing: Any
+    unseen: Any
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Prepare the columns, learn the network, check it.
+
+        Parameters
+        ----------
+        X : DataFrame or array (n_samples, n_features)
+            Text, categories, bools and numbers; NaN, None and pandas.NA are missing cells.
+        y : array-like (n_samples,)
+            Class labels; a Series gives the class its name.
+        sample_weight : array-like (n_samples,) or None
+            Weight 2 is the row twice, weight 0 the row removed.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            A `ValueError`: bad settings, missing cells under ``missing="error"``, input that cannot be learned from.
+        """
+        began = time.perf_counter()
+        self._check_settings()
+        preparation, classes = self._prepared(X, y, sample_weight)
+        learned = self._learn(preparation.data, began)
+        self.classes_ = classes
+        self.preparation_ = preparation
+        self.network_ = learned.network
+        self.result_ = learned.result
+        self.trace_ = None if learned.result is None else learned.result.trace
+        self.certificate_ = warn_of_failures(self, learned.certificate)
+        for name, value in learned.attributes.items():
+            setattr(self, name, value)
+        self.training_accuracy_ = classification_rate(learned.network, preparation.data)
+        return self
+
+    @abstractmethod
+    def _learn(self, data: DiscreteDataset, began: float) -> Learned:
+        """Learn from prepared rows; `began` is ``time.perf_counter()`` at the start of `fit`."""
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """``P(c | x)``, shape (n_samples, n_classes), columns as in ``classes_``; missing cells are summed out.
+
+        A row that is impossible under every class gets the class prior.
+        """
+        frame = self._rows(X)
+        return self.network_.predict_proba(frame, unseen=self.unseen)
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """``log P(c | x)``, shape (n_samples, n_classes)."""
+        frame = self._rows(X)
+        return self.network_.predict_log_proba(frame, unseen=self.unseen)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Most probable class of each row, with the labels' own type; the first one on a tie."""
+        codes = np.argmax(self.predict_proba(X), axis=1)
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self, "network_")
+        _check_policy(self, "unseen")
+        return read_features(self, X, reset=False)
+
+    def _check_settings(self) -> None:
+        for name in _POLICIES:
+            _check_policy(self, name)
+
+    def _prepared(self, X: Any, y: Any, sample_weight: Any) -> tuple[Preparation, NDArray[Any]]:
+        """Prepared training rows, and the labels of the classes in the type that was given."""
+        frame = read_features(self, X, reset=True)
+        labels = read_labels(self, y, frame)
+        weight = read_weight(sample_weight, len(frame))
+        kept = weight > 0
+        if not kept.all():
+            frame, weight = frame[kept], weight[kept]
+        values = labels.values[kept]
+        kinds = None if self.kinds is None else {str(name): kind for name, kind in dict(self.kinds).items()}
+        preparation = prepare(
+            frame.assign(**{labels.name: values}), labels.name, kinds=kinds, missing=self.missing,
+            discretize=self.discretize, sample_weight=weight,
+        )  # fmt: skip
+        found = np.unique(values)
+        states = set(preparation.data.target.states)
+        classes: NDArray[Any] = found[[label in states for label in found.tolist()]]
+        return preparation, classes
+
+    def __sklearn_tags__(self) -> Tags:
+        """Text and categories are taken; missing cells at prediction always, in training if `missing` says so."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def warn_of_failures(estimator: BaseEstimator, certificate: Certificate) -> Certificate:
+    """The certificate itself; a `UserWarning` tells of checks that failed, so that nobody relies on it unawares."""
+    if certificate.failures:
+        failed = "; ".join(map(str, certificate.failures))
+        warnings.warn(
+            f"{type(estimator).__name__}: {failed}. See certificate_; the model is returned as it is.", stacklevel=4
+        )
+    return certificate
+
+
+def refuse_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+    """Raise `InputError` unless `value` is one of `allowed`."""
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in allowed):
+        raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
+
+
+def _check_policy(estimator: DiscreteClassifier, name: str) -> None:
+    refuse_choice(name, getattr(estimator, name), _POLICIES[name])

@@ -1,0 +1,171 @@
+"""From what scikit-learn users pass to a frame with named columns, labels and weights; every refusal says why."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from mmbn_opt.data import check_columns, checked_weight, named_by_text
+from mmbn_opt.exceptions import InputError
+
+__all__ = ["Labels", "in_training_order", "read_features", "read_labels", "read_weight", "seed_of"]
+
+_NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Class labels as they came, and the name of their column.
+
+    Parameters
+    ----------
+    values : array (n_samples,)
+    name : str
+        Of the Series, else "class"; never a feature's name.
+    """
+
+    values: NDArray[Any]
+    name: str
+
+
+def read_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFrame:
+    """X as a frame whose columns bear text names; sets ``n_features_in_`` and ``feature_names_in_`` when `reset`.
+
+    Columns of a frame are matched by name, so that another order is no error; arrays are matched by position and
+    their columns are called x0, x1, ... Numbers in object columns become number columns.
+
+    Raises
+    ------
+    InputError
+        No rows, no columns, repeated names, complex numbers, infinite values.
+    ValueError
+        What scikit-learn itself refuses, in its own words.
+    """
+    if isinstance(X, pd.DataFrame):
+        check_columns(X, None)
+        if not reset:
+            X = in_training_order(estimator, X)
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        _refuse_empty(X)
+        names = [str(c) for c in X.columns]
+        frame = named_by_text(X)
+    else:
+        array = validate_data(estimator, _as_array(X), reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        names = [f"x{j}" for j in range(array.shape[1])]
+        frame = pd.DataFrame(array, columns=names, copy=False)
+    numbers = {c: n for c in names if (n := _object_numbers(frame[c])) is not None}
+    return frame.assign(**numbers) if numbers else frame
+
+
+def in_training_order(estimator: BaseEstimator, X: pd.DataFrame) -> pd.DataFrame:
+    """The frame with its columns in the order of training, if it has the very same ones."""
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is None or len(known) != X.shape[1] or list(X.columns) == list(known):
+        return X
+    return X[list(known)] if set(X.columns) == set(known) else X
+
+
+def read_labels(estimator: BaseEstimator, y: Any, frame: pd.DataFrame) -> Labels:
+    """Class labels with the element type that was given, pandas' own and categorical types included.
+
+    Raises
+    ------
+    InputError
+        No labels, missing labels, as many labels as there are not rows, text and numbers mixed.
+    ValueError
+        Labels that are no classes (fractions, several columns), in scikit-learn's words.
+    """
+    if y is None:
+        raise InputError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None. Pass the class labels."
+        )
+    name = y.name if isinstance(y, pd.Series) and isinstance(y.name, str) and y.name else "class"
+    while name in frame.columns:
+        name += "_"
+    if isinstance(y, (pd.Series, pd.Index, pd.Categorical)):
+        missing = int(pd.isna(y).sum())
+        if missing:
+            raise InputError(f"Input y contains NaN: {missing} of {len(y)} labels are missing. Label or drop the rows.")
+        y = _plain_labels(y)
+    values: NDArray[Any] = validate_data(estimator, y=y)
+    check_classification_targets(values)
+    if len(values) != len(frame):
+        raise InputError(
+            f"Found input variables with inconsistent numbers of samples: X has {len(frame)} rows, y has {len(values)}."
+        )
+    if values.dtype == object:
+        kinds = sorted({type(v).__name__ for v in values})
+        if len(kinds) > 1:
+            raise InputError(f"y mixes labels of the types {kinds}, which have no order; turn all of them into text.")
+    return Labels(values, name)
+
+
+def read_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Weights (n_samples,), ones by default; at least one of them positive."""
+    if sample_weight is not None:
+        sample_weight = np.asarray(sample_weight, dtype=np.float64)
+        if sample_weight.ndim == 0:
+            sample_weight = np.full(n_rows, float(sample_weight))
+    weight = checked_weight(sample_weight, n_rows)
+    if not weight.any():
+        raise InputError(
+            "sample_weight is zero in every row, so that no sample of any class is left to learn from (no non-zero "
+            "sample weights)."
+        )
+    return weight
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed from what scikit-learn takes as a random state; None is 0, so that equal input gives equal models."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, (np.random.RandomState, np.random.Generator)):
+        draw = random_state.randint if isinstance(random_state, np.random.RandomState) else random_state.integers
+        return int(draw(2**31 - 1))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    raise InputError(f"random_state must be a whole number >= 0, None or a RandomState, got {random_state!r}.")
+
+
+def _as_array(X: Any) -> Any:
+    """Lists with text in them as objects: NumPy would turn their numbers into text too."""
+    if not isinstance(X, (list, tuple)):
+        return X
+    array = np.asarray(X)
+    return np.array(X, dtype=object) if array.dtype.kind in "US" else array
+
+
+def _refuse_empty(frame: pd.DataFrame) -> None:
+    for count, what in zip(frame.shape, ("sample(s)", "feature(s)"), strict=True):
+        if not count:
+            raise InputError(
+                f"Found array with 0 {what} (shape={frame.shape}) while a minimum of 1 is required. "
+                "Pass a table that has rows and columns."
+            )
+    bad = [str(c) for c, dtype in frame.dtypes.items() if pd.api.types.is_complex_dtype(dtype)]
+    if bad:
+        raise InputError(f"Complex data not supported: columns {bad}. Split them into real columns.")
+
+
+def _object_numbers(values: pd.Series) -> pd.Series | None:
+    """An object column of numbers as a number column; None where nothing is to be changed."""
+    if values.dtype != object or pd.api.types.infer_dtype(values, skipna=True) not in _NUMBERS:
+        return None
+    try:
+        numbers = pd.to_numeric(values)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if numbers.dtype == object else numbers
+
+
+def _plain_labels(y: Any) -> NDArray[Any]:
+    numpy_type = getattr(y.dtype, "numpy_dtype", None)
+    if numpy_type is not None and numpy_type.kind in "biuf":
+        plain: NDArray[Any] = np.asarray(y.to_numpy(dtype=numpy_type))
+        return plain
+    return np.asarray(y)

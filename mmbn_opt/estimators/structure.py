@@ -1,0 +1,227 @@
+"""Exact structure as a classifier, with parameters of any method on top."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, cast, get_args
+
+from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.dispatch import solve
+from mmbn_opt.formulations import BinarySoftMarginStructure, DecomposableStructure, SoftMarginStructure
+from mmbn_opt.formulations.structure_program import StructureFormulation
+from mmbn_opt.network import BayesianNetwork
+from mmbn_opt.result import Certificate, Check, Result
+from mmbn_opt.scores import DecomposableScore, log_odds
+
+from ._base import DiscreteClassifier, Learned, refuse_choice
+from ._choice import Learn, candidates, choose
+from ._input import seed_of
+from ._parameters import METHODS, Method, ParameterSettings, learn_parameters
+from .bayes import require_two_classes, seconds_left
+
+__all__ = ["MaxMarginStructureClassifier"]
+
+Criterion = Literal["sm", "sbm", "mdl", "bic", "bdeu", "loglik"]
+
+PROBABILITIES = (0.6, 0.75, 0.9, 0.99)
+PARENTS = (1, 2)
+"""What ``p="cv"`` and ``max_parents="cv"`` choose from."""
+
+
+class MaxMarginStructureClassifier(DiscreteClassifier):
+    """Bayesian network classifier whose structure is the best there is for a score, with the proof.
+
+    Exact structure and margin-trained parameters can be had together: ``parameters="cg-mm"`` trains the parameters of
+    the structure that was proved best.
+
+    Parameters
+    ----------
+    criterion : {"sm", "sbm", "mdl", "bic", "bdeu", "loglik"}
+        What the structure maximises: soft margin, binary soft margin, or a decomposable score. (Elsewhere in the
+        package this is called `score`, which is a method of scikit-learn's classifiers.)
+    max_parents : int, list of int, or "cv"
+        Most parents of a node, the class counted. Of several values cross-validation chooses inside `fit` ("cv": 1, 2).
+    p : float, list of float, or "cv"
+        Posterior of the true class against a rival that the margin scores ask for, in (0.5, 1); "cv": 0.6, 0.75, 0.9,
+        0.99. The decomposable scores have no use for it.
+    parameters : {"ml", "cg-mm", "cg-cl", "relaxation"}
+        Parameters on the structure: those of the score's own definition (smoothed maximum likelihood), or trained as in
+        `MaxMarginBayesClassifier`.
+    lam, kappa, iterations, validation, normalization, alpha, min_prob
+        Of the trained parameters, as in `MaxMarginBayesClassifier`.
+    smoothing : float or Smoothing
+        Pseudo-count; the margin scores need one > 0.
+    ess : float
+        Equivalent sample size of "bdeu".
+    acyclicity, required_edges, forbidden_edges
+        As in `SoftMarginStructure`.
+    solver : str or Solver
+        For the structure.
+    parameter_solver : str or Solver
+    time_limit : float or None
+        Seconds for everything: at most half goes to a choice by cross-validation, a fifth of the rest to trained
+        parameters. None runs to proof.
+    rel_gap : float
+        Proved relative gap at which the structure search stops.
+    kinds, discretize, missing, unseen, n_jobs, random_state
+        As in `MaxMarginBayesClassifier`.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_, network_, preparation_, training_accuracy_
+        As in `MaxMarginBayesClassifier`.
+    result_ : Result
+        Of the structure search: status, both bounds, model with maximum-likelihood parameters.
+    trace_ : BoundTrace
+    certificate_ : Certificate
+        Checks of the structure, then those of the parameters.
+    parameter_result_ : Result or None
+        Of the parameters; None for "ml".
+    chosen_ : dict
+        ``p`` and ``max_parents`` that were used, and ``lam``, ``max_iterations`` of trained parameters.
+    cv_results_ : DataFrame or None
+        Rate of each candidate structure setting, where there was a choice.
+
+    References
+    ----------
+    Peharz & Pernkopf 2012, whose section 8 leaves the combination with margin-trained parameters to future work.
+
+    Examples
+    --------
+    >>> import mmbn_opt as mm
+    >>> frame = mm.load_dataset("corral")
+    >>> X, y = frame.drop(columns="class"), frame["class"]
+    >>> model = MaxMarginStructureClassifier(max_parents=2, p=0.9).fit(X, y)
+    >>> model.result_.termination_status, round(model.result_.bounds.primal_bound, 4)
+    (TerminationStatus.OPTIMAL, 261.1348)
+    >>> model.score(X, y)
+    1.0
+    """
+
+    def __init__(
+        self,
+        criterion: Criterion = "sm",
+        max_parents: Any = 2,
+        p: Any = 0.9,
+        *,
+        parameters: Method = "ml",
+        lam: Any = None,
+        kappa: float = 0.1,
+        iterations: Any = 100,
+        validation: float | None = None,
+        normalization: Any = "hybrid",
+        alpha: float = 0.03,
+        min_prob: float = 1e-6,
+        smoothing: Any = 1.0,
+        ess: float = 1.0,
+        acyclicity: str = "auto",
+        required_edges: tuple[tuple[str, str], ...] = (),
+        forbidden_edges: tuple[tuple[str, str], ...] = (),
+        solver: Any = "auto",
+        parameter_solver: Any = "auto",
+        time_limit: float | None = None,
+        rel_gap: float = 0.0,
+        kinds: Any = None,
+        discretize: bool = True,
+        missing: Any = "error",
+        unseen: Any = "error",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.criterion = criterion
+        self.max_parents = max_parents
+        self.p = p
+        self.parameters = parameters
+        self.lam = lam
+        self.kappa = kappa
+        self.iterations = iterations
+        self.validation = validation
+        self.normalization = normalization
+        self.alpha = alpha
+        self.min_prob = min_prob
+        self.smoothing = smoothing
+        self.ess = ess
+        self.acyclicity = acyclicity
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.solver = solver
+        self.parameter_solver = parameter_solver
+        self.time_limit = time_limit
+        self.rel_gap = rel_gap
+        self.kinds = kinds
+        self.discretize = discretize
+        self.missing = missing
+        self.unseen = unseen
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        refuse_choice("criterion", self.criterion, get_args(Criterion))
+        refuse_choice("parameters", self.parameters, METHODS)
+
+    def _learn(self, data: DiscreteDataset, began: float) -> Learned:
+        require_two_classes(data)
+        seed = seed_of(self.random_state)
+        choice = choose(
+            self._grid(), data, self._candidate(seed), seed=seed, n_jobs=self.n_jobs,
+            seconds=_share(seconds_left(self.time_limit, began), 0.5),
+        )  # fmt: skip
+        left = seconds_left(self.time_limit, began)
+        result = self._search(data, choice.settings, left if self.parameters == "ml" else _share(left, 0.8), seed)
+        attributes: dict[str, Any] = {"chosen_": choice.settings, "cv_results_": choice.table, "parameter_result_": None}
+        if self.parameters == "ml":
+            return Learned(result.model, result.certificate, result, attributes)
+        learned = learn_parameters(
+            data, result.model.structure, self._parameter_settings(seed), seconds_left(self.time_limit, began)
+        )
+        checks = (*_named("structure", result.certificate), *_named("parameters", learned.certificate))
+        attributes["chosen_"] = choice.settings | learned.chosen
+        attributes["parameter_result_"] = learned.result
+        return Learned(learned.network, Certificate(checks), result, attributes)
+
+    def _grid(self) -> dict[str, tuple[Any, ...]]:
+        grid = {"max_parents": candidates("max_parents", self.max_parents, PARENTS)}
+        if self.criterion in ("sm", "sbm"):
+            grid["p"] = candidates("p", self.p, PROBABILITIES)
+        return grid
+
+    def _candidate(self, seed: int) -> Learn:
+        """How a candidate is learned: with maximum-likelihood parameters, which the scores are defined by."""
+
+        def learn(part: DiscreteDataset, point: Mapping[str, Any], seconds: float | None) -> BayesianNetwork:
+            return cast(BayesianNetwork, self._search(part, point, seconds, seed).model)
+
+        return learn
+
+    def _search(self, data: DiscreteDataset, settings: Mapping[str, Any], seconds: float | None, seed: int) -> Result:
+        result = solve(
+            self._formulation(data, settings), self.solver, time_limit=seconds, rel_gap=self.rel_gap, seed=seed
+        )
+        return result if result.model is not None else result.raise_for_status()
+
+    def _formulation(self, data: DiscreteDataset, settings: Mapping[str, Any]) -> StructureFormulation:
+        shared: dict[str, Any] = {
+            "max_parents": settings["max_parents"],
+            "acyclicity": self.acyclicity,
+            "smoothing": self.smoothing,
+            "required_edges": tuple(self.required_edges),
+            "forbidden_edges": tuple(self.forbidden_edges),
+        }
+        if self.criterion in ("sm", "sbm"):
+            make = SoftMarginStructure if self.criterion == "sm" else BinarySoftMarginStructure
+            return make(data, gamma=log_odds(settings["p"]), **shared)
+        return DecomposableStructure(data, score=cast(DecomposableScore, self.criterion), ess=self.ess, **shared)
+
+    def _parameter_settings(self, seed: int) -> ParameterSettings:
+        return ParameterSettings(
+            self.parameters, self.lam, self.kappa, self.iterations, self.validation, self.normalization, self.alpha,
+            self.min_prob, self.smoothing, self.parameter_solver, seed=seed, n_jobs=self.n_jobs,
+        )  # fmt: skip
+
+
+def _share(seconds: float | None, share: float) -> float | None:
+    return None if seconds is None else seconds * share
+
+
+def _named(what: str, certificate: Certificate) -> tuple[Check, ...]:
+    return tuple(replace(check, name=f"{what}: {check.name}") for check in certificate.checks)

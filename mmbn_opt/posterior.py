@@ -1,0 +1,120 @@
+"""Joint and posterior probabilities of many rows at once: blocks that stay in cache, one look-up a factor and class."""
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from mmbn_opt.network import BayesianNetwork
+
+__all__ = ["log_joint_complete", "normalize_rows"]
+
+logger = logging.getLogger(__name__)
+
+FloatArray = NDArray[np.float64]
+
+_BLOCK = 8192
+"""Rows of a block; the working arrays of a few classes then fit into the cache of a core."""
+
+
+def log_joint_complete(network: "BayesianNetwork", codes: NDArray[np.integer[Any]]) -> FloatArray:
+    """``log P(c, x)`` for every class of rows without missing cells.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    codes : integer array (n_samples, n_features)
+
+    Returns
+    -------
+    float64 array (n_samples, n_classes)
+
+    Examples
+    --------
+    >>> from mmbn_opt import BayesianNetwork, DiscreteDataset, naive_bayes
+    >>> data = DiscreteDataset.from_arrays([["x"], ["y"]], [0, 1])
+    >>> network = BayesianNetwork.fit(naive_bayes(data), data)
+    >>> np.exp(log_joint_complete(network, np.array([[0], [1]]))).round(3).tolist()
+    [[0.333, 0.167], [0.167, 0.333]]
+    """
+    card, c = network.cardinalities, network.structure.class_index
+    n_classes = card[c]
+    shared: list[tuple[tuple[int, ...], FloatArray]] = []  # factors that are the same for every class
+    by_class: list[tuple[tuple[int, ...], FloatArray]] = []  # (features, table (n_classes, cells))
+    for node, (parents, table) in enumerate(zip(network.structure.parents, network.log_cpts, strict=True)):
+        if node == c:
+            by_class.append((tuple(parents), np.ascontiguousarray(table.T)))
+        elif c in parents:
+            cube = table.reshape(-1, n_classes, card[node]).transpose(1, 0, 2)
+            by_class.append(((*parents[:-1], node), np.ascontiguousarray(cube).reshape(n_classes, -1)))
+        else:
+            shared.append(((*parents, node), table.ravel()))
+    out = np.empty((len(codes), n_classes))
+    for start in range(0, len(codes), _BLOCK):
+        block = codes[start : start + _BLOCK]
+        total = np.zeros((n_classes, len(block)))
+        for features, tables in by_class:
+            cell = _cells(block, features, card)
+            for k in range(n_classes):
+                total[k] += tables[k].take(cell)
+        for features, flat in shared:
+            total += flat.take(_cells(block, features, card))
+        out[start : start + _BLOCK] = total.T
+    return out
+
+
+def _cells(block: NDArray[np.integer[Any]], features: Sequence[int], card: Sequence[int]) -> NDArray[np.intp]:
+    """Number of each row's cell in a table over `features`, the last one varying fastest."""
+    cell = np.zeros(len(block), dtype=np.intp)
+    for number, v in enumerate(features):
+        if number:
+            cell *= card[v]
+        cell += block[:, v]
+    return cell
+
+
+def normalize_rows(joint: FloatArray, fallback: FloatArray, *, log: bool) -> FloatArray:
+    """``P(c | x)`` from ``log P(c, x)``, in place; rows that are impossible under every class get `fallback`.
+
+    Parameters
+    ----------
+    joint : float64 array (n_samples, n_classes)
+        Overwritten by the answer.
+    fallback : float64 array (n_classes,)
+        Logarithms.
+    log : bool
+        Whether the answer is ``log P(c | x)``.
+
+    Examples
+    --------
+    >>> joint = np.array([[np.log(0.1), np.log(0.3)], [-np.inf, -np.inf]])
+    >>> normalize_rows(joint, np.log([0.5, 0.5]), log=False).round(3).tolist()
+    [[0.25, 0.75], [0.5, 0.5]]
+    """
+    n_impossible = 0
+    for start in range(0, len(joint), _BLOCK):
+        rows = joint[start : start + _BLOCK]
+        scores = np.ascontiguousarray(rows.T)
+        top = scores.max(axis=0)
+        impossible = np.isneginf(top)
+        if impossible.any():
+            n_impossible += int(impossible.sum())
+            scores[:, impossible] = fallback[:, None]
+            top = scores.max(axis=0)
+        scores -= top
+        weights = np.exp(scores)
+        total = weights.sum(axis=0)
+        if log:
+            scores -= np.log(total)
+            rows[:] = scores.T
+        else:
+            weights /= total
+            rows[:] = weights.T
+    if n_impossible:
+        logger.warning(
+            "%d of %d rows are impossible under every class; they get the class prior", n_impossible, len(joint)
+        )
+    return joint
