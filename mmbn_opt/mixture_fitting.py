@@ -1,6 +1,8 @@
 """Gaussian mixtures from data: k-means for a start, expectation-maximization for maximum likelihood."""
 
+import hashlib
 import warnings
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +19,23 @@ __all__ = ["em_density", "fit_mixture_classifier", "k_means_density"]
 FloatArray = NDArray[np.float64]
 
 _KMEANS_STARTS = 5
+
+_REMEMBERED = 256
+"""Fits that are kept: a choice of settings by cross-validation asks for each of them many times."""
+
+
+class _Rows:
+    """Samples as a key: equal where all values are."""
+
+    def __init__(self, values: FloatArray) -> None:
+        self.values = values
+        self._digest = (values.shape, hashlib.blake2b(values.tobytes(), digest_size=16).digest())
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Rows) and self._digest == other._digest
 
 
 def fit_mixture_classifier(
@@ -72,21 +91,24 @@ def em_density(
     >>> em_density(np.array([[0.0], [0.2], [5.0], [5.2]]), 2).means.round(3).ravel().tolist()
     [0.1, 5.1]
     """
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.mixture import GaussianMixture
-
     if covariance not in ("diag", "full"):
         raise InputError(f'covariance must be "diag" or "full", got {covariance!r}.')
     if not 0 < tau < np.inf:
         raise InputError(f"tau must be a positive number, got {tau!r}: variances have to stay above zero.")
-    rows = _ordered(z)
-    model = GaussianMixture(
-        min(n_components, _distinct(rows)), covariance_type=covariance, reg_covar=tau, random_state=seed, max_iter=200
-    )
+    return _em(_Rows(_ordered(z)), n_components, covariance, float(tau), seed)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _em(rows: _Rows, n_components: int, covariance: str, tau: float, seed: int) -> MixtureDensity:
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
+
+    n_components = min(n_components, _distinct(rows.values))
+    model = GaussianMixture(n_components, covariance_type=covariance, reg_covar=tau, random_state=seed, max_iter=200)
     with warnings.catch_warnings(), limited_threads(1, "openmp"):
         # EM that has not settled after 200 rounds is still a fair rival; nothing downstream relies on convergence.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(rows)
+        model.fit(rows.values)
     return _density(model.weights_, model.means_, model.covariances_)
 
 
@@ -104,14 +126,11 @@ def k_means_density(z: FloatArray, n_components: int, *, tau: float = 1e-6, seed
     >>> density.means.round(3).ravel().tolist(), np.exp(density.log_weights).tolist()
     ([0.1, 5.1], [0.5, 0.5])
     """
-    from sklearn.cluster import KMeans
-
     rows = _ordered(z)
     overall = np.nan_to_num(_nan_mean(rows))
     filled = np.where(np.isnan(rows), overall, rows)
     n_clusters = min(n_components, _distinct(filled))
-    with limited_threads(1, "openmp"):
-        labels = KMeans(n_clusters, n_init=_KMEANS_STARTS, random_state=seed).fit_predict(filled)
+    labels = _clusters(_Rows(filled), n_clusters, seed)
     weights, means, variances = (
         np.empty(n_clusters),
         np.empty((n_clusters, z.shape[1])),
@@ -127,6 +146,16 @@ def k_means_density(z: FloatArray, n_components: int, *, tau: float = 1e-6, seed
     copies = np.resize(order, n_components)
     share = weights[copies] / np.bincount(copies, minlength=n_clusters)[copies]
     return _density(share, means[copies], variances[copies])
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _clusters(rows: _Rows, n_clusters: int, seed: int) -> NDArray[np.intp]:
+    from sklearn.cluster import KMeans
+
+    with limited_threads(1, "openmp"):
+        labels: NDArray[np.intp] = KMeans(n_clusters, n_init=_KMEANS_STARTS, random_state=seed).fit_predict(rows.values)
+    labels.flags.writeable = False
+    return labels
 
 
 def _density(weights: FloatArray, means: FloatArray, covariances: FloatArray) -> MixtureDensity:
