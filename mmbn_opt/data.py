@@ -294,8 +294,20 @@ def encode_features(
 
 
 def named_by_text(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with column names as strings (a view where they are strings already)."""
-    return frame.set_axis([str(c) for c in frame.columns], axis=1)
+    """The frame with column names as strings and numbers in the machine's byte order (a view where both are so)."""
+    named = frame.set_axis([str(c) for c in frame.columns], axis=1)
+    foreign = {
+        j: dtype.newbyteorder("=")
+        for j, dtype in enumerate(named.dtypes)
+        if isinstance(dtype, np.dtype) and not dtype.isnative
+    }
+    if foreign:
+        # By position, since names may repeat; pandas cannot look values of the other byte order up.
+        columns = [
+            named.iloc[:, j].astype(foreign[j]) if j in foreign else named.iloc[:, j] for j in range(len(named.columns))
+        ]
+        named = pd.concat(columns, axis=1)
+    return named
 
 
 def complete_target(frame: pd.DataFrame, target: str) -> pd.Series:

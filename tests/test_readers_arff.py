@@ -56,7 +56,8 @@ def test_a_file_with_everything():
     assert list(frame["outlook"].cat.categories) == ["sunny", "overcast", "rainy", "very, very bad"]
     assert list(frame["it's class"].cat.categories) == ["yes", "no"]
     assert not frame["outlook"].cat.ordered
-    assert frame["humidity"].dtype == frame["air temperature"].dtype == np.float64
+    assert frame["air temperature"].dtype == np.float64
+    assert frame["humidity"].dtype == np.int64
     assert pd.api.types.is_string_dtype(frame["note"].dtype)
 
 
@@ -168,3 +169,21 @@ def test_quoted_states_are_read_back(states, data):
 def test_what_cannot_be_read_is_told_with_its_line(text, told):
     with pytest.raises(FormatError, match=rf"(?s)^t\.arff: .*{told}"):
         arff(text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "dtype"),
+    [
+        ("numeric", ["1", "2"], "int64"),
+        ("integer", ["1", "?"], "Int64"),
+        ("real", ["1", "2"], "float64"),
+        ("numeric", ["1", "2.0"], "float64"),
+        ("numeric", ["007", "1"], "float64"),
+        ("numeric", ["?", "?"], "float64"),
+        ("numeric", ["1", "9007199254740993"], "float64"),
+    ],
+)
+def test_whole_numbers_are_integers_as_in_delimited_text(kind, written, dtype):
+    frame = arff(f"@relation r\n@attribute a {kind}\n@data\n" + "\n".join(written) + "\n")
+    assert frame["a"].dtype == dtype
+    assert frame["a"].isna().tolist() == [cell == "?" for cell in written]

@@ -52,12 +52,15 @@ def network_to_networkx(network: BayesianNetwork) -> Any:
     """The graph of `to_networkx`, with the parameters as node attributes.
 
     ``states`` is the tuple of labels, ``parents`` the tuple of names that gives the table's order (the last one varying
-    fastest), ``cpt`` the probabilities, float64 of shape (n_parent_configurations, n_states).
+    fastest), ``cpt`` the probabilities, float64 of shape (n_parent_configurations, n_states). ``cuts`` and
+    ``has_missing_state`` are those of the variable.
     """
     graph = to_networkx(network.structure)
     for node, variable in enumerate(network.variables):
         graph.nodes[variable.name].update(
             states=variable.states,
+            cuts=variable.cuts,
+            has_missing_state=variable.has_missing_state,
             parents=tuple(network.structure.names[p] for p in network.structure.parents[node]),
             cpt=np.exp(network.log_cpts[node]),
         )
@@ -140,7 +143,10 @@ def network_from_networkx(graph: Any, target: str | None = None) -> BayesianNetw
                 f"Node {str(node)!r} has the edges from {parents[str(node)]}, its attribute parents says {list(given)}."
             )
         table, _ = normalised_rows(np.asarray(held["cpt"], dtype=np.float64), str(node))
-        families.append(Family(DiscreteVariable(str(node), tuple(held["states"])), given, table))
+        variable = DiscreteVariable(
+            str(node), tuple(held["states"]), held.get("cuts"), bool(held.get("has_missing_state", False))
+        )
+        families.append(Family(variable, given, table))
     return assemble(families, structure.class_name, "The graph")
 
 

@@ -65,6 +65,7 @@ def mixture_to_dict(model: MixtureClassifier) -> dict[str, Any]:
         "version": FORMAT_VERSION,
         "classes": [label_to_json(label, "class") for label in model.classes],
         "class_type": "str" if model.classes.dtype.kind == "U" else model.classes.dtype.name,
+        "class_name": model.class_name,
         "features": list(model.feature_names),
         "rule": str(model.rule),
         "location": model.location.tolist(),
@@ -90,8 +91,11 @@ def mixture_from_dict(content: Any) -> MixtureClassifier:
         raise FormatError(f'"rule" must be one of {", ".join(_RULES)}, got {shown(content.get("rule"))}.')
     classes = _classes(content)
     parts = tuple(_part_from_dict(part, f"parts[{k}]") for k, part in enumerate(list_of(content, "parts")))
+    class_name = content.get("class_name", "class")
+    if not isinstance(class_name, str) or not class_name:
+        raise FormatError(f'"class_name" must be a text, got {shown(class_name)}.')
     return MixtureClassifier(
-        classes, tuple(names), rule, parts, _array(content, "location", 1), _array(content, "scale", 1)
+        classes, tuple(names), rule, parts, _array(content, "location", 1), _array(content, "scale", 1), class_name
     )
 
 

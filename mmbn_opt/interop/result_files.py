@@ -14,6 +14,8 @@ import numpy as np
 from mmbn_opt.interop.atomic import ensure_directory, write_text_atomic
 from mmbn_opt.interop.bif import write_bif
 from mmbn_opt.interop.json_model import save_network
+from mmbn_opt.interop.mixture_json import save_mixture
+from mmbn_opt.mixture import MixtureClassifier
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.result import Result
 
@@ -33,7 +35,7 @@ def result_to_dict(result: Result) -> dict[str, Any]:
     dict
         ``formulation, solver, solver_version, solver_rule, termination_status, solution_status, raw_status,
         primal_bound, dual_bound, gap_rel, sense, seconds, program, data, parents, certificate, seed, settings,
-        mmbn_opt_version``.
+        mmbn_opt_version``, and ``parts`` where the result is made of several.
     """
     size, model = result.program_size, result.model
     content = {
@@ -62,6 +64,8 @@ def result_to_dict(result: Result) -> dict[str, Any]:
         "settings": dict(result.settings),
         "mmbn_opt_version": _version(),
     }
+    if result.parts:
+        content["parts"] = [_part(part) for part in result.parts]
     return {key: _plain(value) for key, value in content.items()}
 
 
@@ -91,7 +95,10 @@ def write_result_files(result: Result, directory: str | Path, *, report_html: st
     """
     folder = ensure_directory(directory)
     model = result.model if isinstance(result.model, BayesianNetwork) else None
-    has = dict.fromkeys(RESULT_FILES, True) | dict.fromkeys(("model.json", "network.bif"), model is not None)
+    mixture = result.model if isinstance(result.model, MixtureClassifier) else None
+    has = dict.fromkeys(RESULT_FILES, True)
+    has["network.bif"] = model is not None
+    has["model.json"] = model is not None or mixture is not None
     has["report.html"] = report_html is not None
     for name, present in has.items():
         if not present and (folder / name).is_file():
@@ -104,7 +111,22 @@ def write_result_files(result: Result, directory: str | Path, *, report_html: st
     if model is not None:
         save_network(model, folder / "model.json")
         write_bif(model, folder / "network.bif")
+    if mixture is not None:
+        save_mixture(mixture, folder / "model.json")
     return [folder / name for name, present in has.items() if present]
+
+
+def _part(part: Result) -> dict[str, Any]:
+    """What is told of a program among several."""
+    return {
+        "name": part.settings.get("part"),
+        "termination_status": part.termination_status.label,
+        "solution_status": part.solution_status.label,
+        "raw_status": part.raw_status,
+        "primal_bound": part.bounds.primal_bound,
+        "seconds": part.seconds.total,
+        "certificate": {"ok": part.certificate.ok, "failures": [check.name for check in part.certificate.failures]},
+    }
 
 
 def _data(formulation: Any) -> dict[str, Any] | None:

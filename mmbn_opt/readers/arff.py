@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mmbn_opt.exceptions import FormatError
+from mmbn_opt.readers.delimited import WHOLE_NUMBER
 from mmbn_opt.readers.names import refuse_bad_names
 
 __all__ = ["read_arff"]
@@ -185,10 +187,21 @@ def _column(
         values = np.empty(len(cells))
         for i, cell in enumerate(cells):
             values[i] = math.nan if _is_missing(cell, missing) else _number(cell, attribute, lines[i], source)
-        return pd.Series(values)
+        return pd.Series(values) if attribute.kind == "real" else _whole_where_all_are(values, cells)
     texts = [None if _is_missing(cell, missing) else str(cell) for cell in cells]
     states = pd.Index(list(dict.fromkeys(text for text in texts if text is not None)))
     return pd.Series(pd.Categorical(texts, categories=states)).astype(states.dtype)
+
+
+def _whole_where_all_are(values: NDArray[np.float64], cells: Sequence[str]) -> "pd.Series[Any]":
+    """Integers if all cells are written as such, as in a delimited file: one table is one table in every format."""
+    present = ~np.isnan(values)
+    texts = {cells[i] for i in np.flatnonzero(present).tolist()}
+    # From 2**53 on a float is not the number that was written.
+    if not texts or not all(map(WHOLE_NUMBER.fullmatch, texts)) or np.abs(values[present]).max() >= 2**53:
+        return pd.Series(values)
+    integers = np.where(present, values, 0.0).astype(np.int64)
+    return pd.Series(integers) if present.all() else pd.Series(pd.arrays.IntegerArray(integers, ~present))
 
 
 def _nominal(

@@ -17,7 +17,7 @@ from mmbn_opt.readers.names import refuse_bad_names
 if TYPE_CHECKING:
     from _csv import Reader
 
-__all__ = ["read_delimited"]
+__all__ = ["WHOLE_NUMBER", "read_delimited"]
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ _SEPARATORS = ",;\t|"
 _SAMPLE_ROWS = 50
 _SAMPLE_BYTES = 1 << 16
 # No leading zeros: "007" is a name, and would not come back from 7.
-_INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
+WHOLE_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BLANK_LINES = re.compile(rb"(?:[^\S\n]*+\n)*+")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
@@ -159,7 +159,7 @@ def _typed(cells: NDArray[np.object_], missing: frozenset[str], name: str, sourc
     present = np.array([text not in missing for text in texts])
     known = present[rows]
     found = [text for text in texts if text not in missing]
-    if all(_INTEGER.fullmatch(text) for text in found) and found:
+    if all(WHOLE_NUMBER.fullmatch(text) for text in found) and found:
         integers = [int(text) if text not in missing else 0 for text in texts]
         if max(map(abs, integers)) <= np.iinfo(np.int64).max:
             values = np.array(integers, dtype=np.int64)[rows]

@@ -47,8 +47,8 @@ def read_table(
     - float64 if every cell that is not missing is a number;
     - text otherwise. Leading zeros ("007"), "inf" and "nan" are text, and so are numbers that a 64-bit type can't hold.
 
-    ARFF: nominal attributes become categories in their declared order, states that no row uses included; numeric,
-    real and integer ones float64; string and date ones text. Sparse rows are filled in.
+    ARFF: nominal attributes become categories in their declared order, states that no row uses included; numeric and
+    integer ones numbers as in delimited text, real ones float64; string and date ones text. Sparse rows are filled in.
 
     Parquet: types and missing cells as stored (`na_values` is not applied); a named pandas index becomes columns.
 
