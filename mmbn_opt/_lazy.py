@@ -16,6 +16,7 @@ _DELEGATES = {
     "show_run": "mmbn_opt.display.live",
     "result_html": "mmbn_opt.display.html",
     "certificate_html": "mmbn_opt.display.html",
+    "classifier_html": "mmbn_opt.display.html",
     "write_bif": "mmbn_opt.interop.bif",
     "read_bif": "mmbn_opt.interop.bif",
     "save_network": "mmbn_opt.interop.json_model",

@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from mmbn_opt.display import _facts as facts
+from mmbn_opt.display._classifier_facts import classifier_headline
 from mmbn_opt.display._cpts import Table, cpt_tables
 from mmbn_opt.display._templates import fragment_style, render
 from mmbn_opt.display._text import number
@@ -21,6 +22,7 @@ from mmbn_opt.trace import BoundTrace
 
 __all__ = [
     "certificate_html",
+    "classifier_html",
     "network_caption",
     "network_html",
     "result_html",
@@ -63,10 +65,25 @@ def result_html(result: Result) -> str:
     )
 
 
+def classifier_html(estimator: Any) -> str:
+    """A fitted classifier at a glance: what it is, accuracy, objective and bound, network, certificate."""
+    network = getattr(estimator, "network_", None)
+    text = " ".join(repr(estimator).split())
+    caption = text if network is None else f"{text}: {network_caption(network)}"
+    return _fragment(
+        headline=classifier_headline(estimator),
+        drawings=[] if network is None else [network_svg(network, standalone=False)],
+        caption=caption,
+        tables=None if network is None else cpt_tables(network),
+        checks=facts.check_rows(estimator.certificate_),
+        sentence=facts.certificate_sentence(estimator.certificate_),
+    )
+
+
 def run_html(run: Run) -> str:
     """A run as it stands: status, figures, curve and the network so far; its result when it has one."""
-    if run.done() and run.error is None:
-        return result_html(run.result())
+    if run.outcome is not None:
+        return result_html(run.outcome)
     return _fragment(headline=facts.run_headline(run), drawings=_drawings(run.trace, run.best()))
 
 

@@ -45,11 +45,11 @@ def candidates(name: str, given: Any, default: Sequence[Any]) -> tuple[Any, ...]
     """
     if isinstance(given, str):
         if given != "cv":
-            raise InputError(f'{name} must be a number, a list of numbers to choose from, or "cv", got {given!r}.')
+            raise InputError(f'{name} must be a number, a sequence of numbers, or "cv", got {given!r}.')
         return tuple(default)
     values = tuple(given) if isinstance(given, (list, tuple, np.ndarray)) else (given,)
     if not values:
-        raise InputError(f"{name} is an empty list; give at least one value to choose from.")
+        raise InputError(f"{name} is an empty sequence; give at least one value to choose from.")
     return tuple(v.item() if isinstance(v, np.generic) else v for v in values)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -92,7 +93,8 @@ def read_labels(estimator: BaseEstimator, y: Any, frame: pd.DataFrame) -> Labels
         if missing:
             raise InputError(f"Input y contains NaN: {missing} of {len(y)} labels are missing. Label or drop the rows.")
         y = _plain_labels(y)
-    values: NDArray[Any] = validate_data(estimator, y=y)
+    values: NDArray[Any] = column_or_1d(y, warn=True)
+    assert_all_finite(values, estimator_name=type(estimator).__name__, input_name="y")
     check_classification_targets(values)
     if len(values) != len(frame):
         raise InputError(

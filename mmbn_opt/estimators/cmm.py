@@ -10,18 +10,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.constrained_maximum_margin import ConstrainedMaximumMargin
 from mmbn_opt.mixture import DecisionRule, MixtureClassifier, MixturePart
 from mmbn_opt.mixture_data import NumericDataset
-from mmbn_opt.solvers.base import SolverResult
 from mmbn_opt.solvers.exterior_penalty import ExteriorPenaltySolver
 from mmbn_opt.status import SolutionStatus, TerminationStatus
 
+from ._choice import candidates as values_of
+from ._cmm_result import CMMPart, CMMPrograms, joint_result
 from ._folds import stratified_folds
+from ._input import in_training_order, read_labels, read_weight
+from ._showing import FittedHTML
 
 __all__ = ["CMMClassifier", "CMMPart"]
 
@@ -32,40 +34,6 @@ TAUS = (0.000025, 0.00025, 0.0025, 0.025, 0.25, 2.5)
 ITERATIONS = (0, 10, 30, 100, 300)
 """What "cv" chooses from; the paper tries K = 3, 4, 5, these tau up to 0.25, and no early stop."""
 
-_SEVERITY = (
-    TerminationStatus.LOCALLY_OPTIMAL, TerminationStatus.SLOW_PROGRESS, TerminationStatus.ITERATION_LIMIT,
-    TerminationStatus.TIME_LIMIT, TerminationStatus.INTERRUPTED, TerminationStatus.NUMERICAL_ERROR,
-)  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class CMMPart:
-    """One binary program of a classifier.
-
-    Parameters
-    ----------
-    positive : label
-    negative : label or None
-        None stands for all other classes.
-    result : SolverResult
-        In the sense of the program, a minimum of minus the margin.
-    margin : float
-        Soft margin of the answer, recomputed, in nats.
-    violated : DataFrame
-        Samples that miss xi: row of the training data, label, log-odds, violation.
-    """
-
-    positive: Any
-    negative: Any
-    result: SolverResult
-    margin: float
-    violated: pd.DataFrame
-
-    @property
-    def feasible(self) -> bool:
-        """Whether every sample has log-odds of at least xi."""
-        return self.violated.empty
-
 
 @dataclass(frozen=True)
 class _Settings:
@@ -74,7 +42,7 @@ class _Settings:
     iterations: int | None
 
 
-class CMMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Gaussian mixtures with constrained maximum margins, one program a pair of classes or a class.
 
     Parameters
@@ -98,7 +66,7 @@ class CMMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     inner : {"lbfgs", "golden-section"}
     missing : {"error", "marginalize"}
         NaN: an error, or dropped from the diagonal Gaussians, in training and prediction alike.
-    cv : int
+    cv : int, or list of (train, test) row numbers
         Folds of the choice.
     time_limit : float or None
         Seconds for the final fit; programs without time left keep their start.
@@ -112,8 +80,11 @@ class CMMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     model_ : MixtureClassifier
     parts_ : tuple of CMMPart
         One a program: status, margin, violated samples.
+    result_ : Result
+        Of all parts together: the worst status, the sum of the margins; ``trace_`` and ``certificate_`` are its own.
     termination_status_ : TerminationStatus
         The worst of the parts.
+    training_accuracy_ : float
     n_components_, tau_, iterations_
         What was chosen.
     cv_results_ : DataFrame or None
@@ -147,7 +118,7 @@ class CMMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         start: Literal["k-means", "em"] = "k-means",
         inner: Literal["lbfgs", "golden-section"] = "lbfgs",
         missing: Literal["error", "marginalize"] = "error",
-        cv: int = 5,
+        cv: Any = 5,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -168,24 +139,40 @@ class CMMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> "CMMClassifier":
-        """Choose what is to be chosen, then solve one program a pair of classes (or a class)."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CMMClassifier":
+        """Choose what is to be chosen, then solve one program a pair of classes (or a class).
+
+        Parameters
+        ----------
+        X : DataFrame or array of numbers (n_samples, n_features)
+            Columns of a frame are matched by name at prediction.
+        y : array-like (n_samples,)
+        sample_weight : array-like (n_samples,) or None
+            Whole numbers: weight 2 is the row twice, weight 0 the row removed.
+        """
         began = time.perf_counter()
         self._check_settings()
         allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
-        X, y = validate_data(self, X, y, ensure_all_finite=allow_nan, dtype=np.float64)
-        check_classification_targets(y)
-        data = NumericDataset.from_arrays(X, y, missing=self.missing)
+        x = validate_data(self, X, ensure_all_finite=allow_nan, dtype=np.float64)
+        labels = read_labels(self, y, pd.DataFrame(x)).values
+        rows = _repeated(sample_weight, len(x))
+        data = NumericDataset.from_arrays(x[rows], labels[rows], missing=self.missing)
         candidates = self._candidates()
         for candidate in candidates:
             data.require_members(candidate.n_components)
         self.cv_results_: pd.DataFrame | None = None
-        chosen = candidates[0] if len(candidates) == 1 else self._choose(data, candidates)
+        chosen = candidates[0] if len(candidates) == 1 else self._choose(data, rows, candidates)
         self.n_components_, self.tau_, self.iterations_ = chosen.n_components, chosen.tau, chosen.iterations
         deadline = None if self.time_limit is None else began + self.time_limit
-        self.model_, self.parts_ = self._fit_parts(data, chosen, deadline)
+        self.model_, self.parts_, programs = self._fit_parts(data, chosen, deadline)
+        for part in self.parts_:
+            part.violated["row"] = rows[part.violated["row"].to_numpy(dtype=np.intp)]
         self.classes_ = data.classes
-        self.termination_status_ = max((part.result.termination_status for part in self.parts_), key=_severity)
+        settings = {"n_components": self.n_components_, "tau": self.tau_, "iterations": self.iterations_}
+        self.result_ = joint_result(self.model_, self.parts_, programs, settings, time.perf_counter() - began)
+        self.trace_, self.certificate_ = self.result_.trace, self.result_.certificate
+        self.termination_status_ = self.result_.termination_status
+        self.training_accuracy_ = float((self.model_.predict(x[rows]) == labels[rows]).mean())
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -198,6 +185,12 @@ class CMMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Probabilities as `MixtureClassifier.predict_proba` defines them."""
         x = self._validated(X)
         return self.model_.predict_proba(x)
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            logarithms: FloatArray = np.log(self.predict_proba(X))
+        return logarithms
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores of the classes; for two classes the log-odds of the second."""
@@ -214,6 +207,8 @@ class CMMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _validated(self, X: Any) -> Any:
         check_is_fitted(self, "model_")
         allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
+        if isinstance(X, pd.DataFrame):
+            X = in_training_order(self, X)
         return validate_data(self, X, reset=False, ensure_all_finite=allow_nan, dtype=np.float64)
 
     # -- the choice ---------------------------------------------------------------------------------------------
@@ -222,13 +217,13 @@ class CMMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name, allowed in (("strategy", ("one-vs-one", "one-vs-rest")), ("start", ("k-means", "em"))):
             if getattr(self, name) not in allowed:
                 raise InputError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}.")
-        if self.cv < 2:
+        if not np.iterable(self.cv) and self.cv < 2:
             raise InputError(f"cv must be a number of folds of at least 2, got {self.cv!r}.")
 
     def _candidates(self) -> list[_Settings]:
-        components = _values("n_components", self.n_components, COMPONENTS)
-        taus = _values("tau", self.tau, TAUS)
-        iterations = _values("iterations", self.iterations, ITERATIONS)
+        components = values_of("n_components", self.n_components, COMPONENTS)
+        taus = values_of("tau", self.tau, TAUS)
+        iterations = values_of("iterations", self.iterations, ITERATIONS)
         for limit in iterations:
             if limit is not None and (isinstance(limit, bool) or limit != int(limit) or limit < 0):
                 raise InputError(f"iterations must be whole numbers of at least 0 or None, got {limit!r}.")
@@ -239,16 +234,16 @@ class CMMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         return [_Settings(k, tau, limit) for k, tau, limit in product(*ordered)]
 
-    def _choose(self, data: NumericDataset, candidates: list[_Settings]) -> _Settings:
+    def _choose(self, data: NumericDataset, rows: NDArray[np.intp], candidates: list[_Settings]) -> _Settings:
         from joblib import Parallel, delayed
 
-        folds = stratified_folds(data, self.cv, self.random_state)
-        tasks = [(candidate, fold) for candidate in candidates for fold in range(self.cv)]
+        held_out = [part for part in self._parts_held_out(data, rows) if part.any()]
+        tasks = [(candidate, part) for candidate in candidates for part in held_out]
         counts = Parallel(n_jobs=self.n_jobs)(
-            delayed(self._rightly_classified)(data, candidate, folds == fold) for candidate, fold in tasks
+            delayed(self._rightly_classified)(data, candidate, part) for candidate, part in tasks
         )
-        right = np.array(counts, dtype=np.float64).reshape(len(candidates), self.cv)
-        rates = right.sum(axis=1) / max(1, int((folds >= 0).sum()))
+        right = np.array(counts, dtype=np.float64).reshape(len(candidates), len(held_out))
+        rates = right.sum(axis=1) / max(1, sum(int(part.sum()) for part in held_out))
         self.cv_results_ = pd.DataFrame(
             [(c.n_components, c.tau, c.iterations) for c in candidates],
             columns=["n_components", "tau", "iterations"],
@@ -256,39 +251,47 @@ class CMMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ).assign(rate=rates)
         return candidates[int(rates.argmax())]
 
+    def _parts_held_out(self, data: NumericDataset, rows: NDArray[np.intp]) -> list[NDArray[np.bool_]]:
+        """Which samples each fold holds out; the copies of a row stay together."""
+        if np.iterable(self.cv):
+            return [np.isin(rows, test) for _, test in self.cv]
+        _, first, copies = np.unique(rows, return_index=True, return_inverse=True)
+        alone = NumericDataset.from_arrays(data.z[first], data.codes[first], missing="marginalize")
+        folds = stratified_folds(alone, self.cv, self.random_state)[copies.ravel()]
+        return [folds == fold for fold in range(self.cv)]
+
     def _rightly_classified(self, data: NumericDataset, settings: _Settings, held_out: NDArray[np.bool_]) -> int:
-        if not held_out.any():
-            return 0
         train = NumericDataset.from_arrays(data.z[~held_out], data.codes[~held_out], missing="marginalize")
-        model, _ = self._fit_parts(train, settings, None)
+        model, _, _ = self._fit_parts(train, settings, None)
         return int((model.predict(data.z[held_out]) == data.codes[held_out]).sum())
 
     # -- the programs -------------------------------------------------------------------------------------------
 
     def _fit_parts(
         self, data: NumericDataset, settings: _Settings, deadline: float | None
-    ) -> tuple[MixtureClassifier, tuple[CMMPart, ...]]:
+    ) -> tuple[MixtureClassifier, tuple[CMMPart, ...], CMMPrograms]:
         """A program for every pair of classes, or for every class; the time left is shared among those to come."""
         codes = range(data.n_classes)
         rivals: list[tuple[int, int | None]] = list(combinations(codes, 2))
         rule = DecisionRule.MAX_WINS
         if self.strategy == "one-vs-rest" and data.n_classes > 2:
             rivals, rule = [(c, None) for c in codes], DecisionRule.ONE_VS_REST
-        parts, mixtures, interrupted = [], [], False
+        parts, mixtures, programs, interrupted = [], [], [], False
         for done, (positive, negative) in enumerate(rivals):
             limit = None
             if deadline is not None:
                 limit = max(0.0, deadline - time.perf_counter()) / (len(rivals) - done)
-            part, mixture = self._fit_part(data, positive, negative, settings, 0.0 if interrupted else limit)
+            part, mixture, program = self._fit_part(data, positive, negative, settings, 0.0 if interrupted else limit)
             interrupted = interrupted or part.result.termination_status is TerminationStatus.INTERRUPTED
             parts.append(part)
             mixtures.append(mixture)
+            programs.append(program)
         model = MixtureClassifier(data.classes, data.feature_names, rule, tuple(mixtures), data.location, data.scale)
-        return model, tuple(parts)
+        return model, tuple(parts), CMMPrograms(tuple(programs))
 
     def _fit_part(
         self, data: NumericDataset, positive: int, negative: int | None, settings: _Settings, limit: float | None
-    ) -> tuple[CMMPart, MixturePart]:
+    ) -> tuple[CMMPart, MixturePart, ConstrainedMaximumMargin]:
         rows = np.flatnonzero((data.codes == positive) | (negative is None) | (data.codes == negative))
         labels = np.where(data.codes[rows] == positive, 0, 1)
         members = int(np.bincount(labels).min())
@@ -316,20 +319,19 @@ class CMMClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             tuple(density.rescaled(binary.location, binary.scale) for density in fitted.densities),
         )
         rival = None if negative is None else data.classes[negative]
-        part = CMMPart(data.classes[positive], rival, result, formulation.evaluate(binary), violated)
-        return part, mixture
+        part = CMMPart(
+            data.classes[positive], rival, result, formulation.evaluate(binary), violated, formulation.check(binary)
+        )
+        return part, mixture, formulation
 
 
-def _severity(status: TerminationStatus) -> int:
-    return _SEVERITY.index(status) if status in _SEVERITY else len(_SEVERITY)
-
-
-def _values(name: str, given: Any, default: tuple[Any, ...]) -> tuple[Any, ...]:
-    if isinstance(given, str):
-        if given != "cv":
-            raise InputError(f'{name} must be a number, a sequence of numbers, or "cv", got {given!r}.')
-        return default
-    values = tuple(given) if isinstance(given, (Sequence, np.ndarray)) else (given,)
-    if not values:
-        raise InputError(f"{name} is an empty sequence; give at least one value to choose from.")
-    return values
+def _repeated(sample_weight: Any, n_rows: int) -> NDArray[np.intp]:
+    """Row numbers, each as often as its weight says."""
+    weight = read_weight(sample_weight, n_rows)
+    if (weight != np.round(weight)).any():
+        row = int(np.flatnonzero(weight != np.round(weight))[0])
+        raise InputError(
+            f"sample_weight must hold whole numbers here, row {row} has {weight[row]:g}: the program knows rows, not "
+            "weights. Scale and round them."
+        )
+    return np.repeat(np.arange(n_rows), weight.astype(np.intp))

@@ -168,7 +168,9 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         )  # fmt: skip
         left = seconds_left(self.time_limit, began)
         result = self._search(data, choice.settings, left if self.parameters == "ml" else _share(left, 0.8), seed)
-        attributes: dict[str, Any] = {"chosen_": choice.settings, "cv_results_": choice.table, "parameter_result_": None}
+        attributes: dict[str, Any] = {
+            "chosen_": choice.settings, "cv_results_": choice.table, "parameter_result_": None
+        }  # fmt: skip
         if self.parameters == "ml":
             return Learned(result.model, result.certificate, result, attributes)
         learned = learn_parameters(
