@@ -153,10 +153,14 @@ class Run:
         return self._course.error
 
     @property
+    def outcome(self) -> Result | None:
+        """The result, without waiting for it: None while the run goes on, or when it failed."""
+        return self._course.result
+
+    @property
     def termination_status(self) -> TerminationStatus | None:
         """Why the run ended; None while it goes on, or when it failed."""
-        result = self._course.result
-        return None if result is None else result.termination_status
+        return None if self.outcome is None else self.outcome.termination_status
 
     # -- acting -----------------------------------------------------------------------------------------------------
 
@@ -174,8 +178,10 @@ class Run:
                 break
             # An Event is what Ctrl-C can interrupt on every platform.
             self._course.ended.wait(left)
-            if watched:
+            if watched and not self.done():
                 self._tell_watchers()
+        if watched and self.done():
+            self._tell_watchers()
         return self.done()
 
     def result(self, timeout: float | None = None) -> Result:
@@ -210,11 +216,14 @@ class Run:
         return self._course.result
 
     def watch(self, watcher: Callable[[], None]) -> None:
-        """Call `watcher` again and again in the main thread while that waits for the run, and once at the end."""
+        """Call `watcher` again and again in the main thread while that waits for the run, and once at its end."""
         self._watchers.append(watcher)
 
     def _tell_watchers(self) -> None:
-        for watcher in tuple(self._watchers):
+        watchers = tuple(self._watchers)
+        if self.done():
+            self._watchers.clear()
+        for watcher in watchers:
             watcher()
 
     def __enter__(self) -> "Run":

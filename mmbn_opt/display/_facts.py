@@ -5,9 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
+import numpy as np
+
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.display._text import number, percent, shorten
 from mmbn_opt.exceptions import MmbnError
+from mmbn_opt.mixture import MixtureClassifier
+from mmbn_opt.mixture_data import NumericDataset
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.result import Certificate, Check, Result
 from mmbn_opt.run import Run
@@ -20,7 +24,9 @@ __all__ = [
     "certificate_sentence",
     "check_rows",
     "headline",
+    "mixture_rows",
     "parent_rows",
+    "part_row",
     "problem_rows",
     "run_headline",
     "run_rows",
@@ -32,6 +38,7 @@ __all__ = [
 Rows = list[tuple[str, str]]
 
 _MAX_STATES_SHOWN = 12
+_MAX_MEANS_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,8 @@ def headline(result: Result) -> Headline:
         ("Gap", percent(result.bounds.gap_rel)),
         ("Time", f"{number(result.seconds.total, 3)} s"),
     )
-    kind = "bad" if failed else "good" if solved else "open" if status.is_limit else "bad"
+    stalled = status is TerminationStatus.SLOW_PROGRESS
+    kind = "bad" if failed else "good" if solved else "open" if status.is_limit or stalled else "bad"
     return Headline(kind, status.label.replace("_", " ").lower(), status.sentence, figures)
 
 
@@ -90,8 +98,8 @@ def run_headline(run: Run) -> Headline:
     left = run.time_left()
     bounds = run.bounds
     figures = (
-        ("Objective", number(bounds.primal_bound, 9)),
-        (_bound_side(bounds.sense), number(bounds.dual_bound, 9)),
+        ("Objective", number(bounds.primal_bound, 7)),
+        (_bound_side(bounds.sense), number(bounds.dual_bound, 7)),
         ("Gap", percent(bounds.gap_rel)),
         ("Time", f"{run.elapsed():.1f} s"),
         ("Time left", "no limit" if left is None else f"{left:.1f} s"),
@@ -129,6 +137,33 @@ def parent_rows(network: BayesianNetwork) -> list[tuple[str, int, str]]:
     return [(name, states[name], ", ".join(parents)) for name, parents in network.parents.items()]
 
 
+def mixture_rows(model: MixtureClassifier) -> list[tuple[str, str, str]]:
+    """Class and what it is told from, weight and means of each Gaussian of a classifier."""
+    rows = []
+    for part in model.parts:
+        names = [" + ".join(str(model.classes[c]) for c in group) for group in part.groups]
+        for name, density in zip(names, part.densities, strict=True):
+            rivals = " and ".join(other for other in names if other != name)
+            for k in range(density.n_components):
+                means = density.means[k] * model.scale + model.location
+                told = ", ".join(
+                    f"{feature} {number(mean, 4)}"
+                    for feature, mean in zip(model.feature_names[:_MAX_MEANS_SHOWN], means, strict=False)
+                )
+                more = model.n_features - _MAX_MEANS_SHOWN
+                told += f" and {more} more" if more > 0 else ""
+                rows.append((f"{name}, against {rivals}", number(float(np.exp(density.log_weights[k])), 3), told))
+    return rows
+
+
+def part_row(part: Result) -> tuple[str, str, str, str]:
+    """Name, status, objective recomputed and outcome of a program among several."""
+    failures = part.certificate.failures
+    outcome = "; ".join(check.detail for check in failures) or "all checks passed"
+    value = number(part.formulation.evaluate(part.model), 9)
+    return str(part.settings.get("part", "")), part.termination_status.label, value, outcome
+
+
 def variable_rows(variables: Sequence[DiscreteVariable]) -> list[tuple[str, str, str]]:
     """Name, kind, and states or cut points of each variable."""
     return [(v.name, _kind(v), _states(v)) for v in variables]
@@ -161,6 +196,9 @@ def problem_rows(formulation: Any) -> Rows:
         )
         rows.append(("Features", f"{data.n_features:,}"))
         rows.append(("Class", f"{data.class_name}, {data.n_classes} states"))
+    elif isinstance(data, NumericDataset):
+        dropped = f", {data.n_dropped:,} dropped" if data.n_dropped else ""
+        rows += [("Samples", f"{data.n_samples:,}{dropped}"), ("Features", f"{data.n_features:,}")]
     if is_dataclass(formulation):
         values = {f.name: getattr(formulation, f.name) for f in fields(formulation) if f.repr}
         rows += [(name, _shown(value)) for name, value in values.items() if _is_setting(value)]

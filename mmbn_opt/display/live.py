@@ -87,7 +87,7 @@ class _Panel:
             description="Stop", icon="stop", tooltip="Stop the run and keep the best network and the bound"
         )
         self._button.on_click(lambda button: self._stop(run))
-        self._box = widgets.VBox([self._picture, self._button])
+        self._box = widgets.VBox([self._button, self._picture])
 
     @classmethod
     def of(cls, run: Run) -> "_Panel | None":
@@ -105,13 +105,19 @@ class _Panel:
     def refresh(self, run: Run) -> None:
         self._picture.value = run_html(run)
         if run.stopping:
-            self._button.disabled = True
-            self._button.description = "Stopping"
+            self._disarm()
 
     def close(self) -> None:
         for widget in (self._box, self._picture, self._button):
-            widget.close()
+            # Closing a widget leaves its layout and style behind.
+            for part in (widget.layout, getattr(widget, "style", None), widget):
+                if part is not None:
+                    part.close()
 
     def _stop(self, run: Run) -> None:
         run.stop()
-        self.refresh(run)
+        self._disarm()
+
+    def _disarm(self) -> None:
+        self._button.disabled = True
+        self._button.description = "Stopping"
