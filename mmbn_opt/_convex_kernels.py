@@ -227,8 +227,8 @@ def project_rows(z, metric, row_ptr, log_floor, multipliers, out):  # type: igno
 def add_curvature(factor_rows, gather, d, least, matrix):  # type: ignore[no-untyped-def]
     """Add ``sum_m Phi_m' (diag(d_m) - d_m d_m' / sum d_m) Phi_m`` to the lower triangle of `matrix`.
 
-    ``Phi_m`` looks the scores of sample m up: class c sees the entries ``gather[factor_rows[m, f], c]``. Classes with
-    ``d_mc < least`` are left out. The block of a pair of classes is symmetric in the factor rows and small enough
+    ``Phi_m`` looks the scores of sample m up: class c sees the entries ``gather[factor_rows[m, f], c]``, those that are
+    negative being left out. So are classes with ``d_mc < least``. The block of a pair of classes is symmetric in the factor rows and small enough
     for the cache; it is summed first and then put in its place.
     """
     n_samples, n_factors = factor_rows.shape
@@ -259,10 +259,12 @@ def add_curvature(factor_rows, gather, d, least, matrix):  # type: ignore[no-unt
                     if e == 0.0:
                         continue
                     i, j = gather[r, a], gather[s, b]
-                    matrix[max(i, j), min(i, j)] += e
+                    if i >= 0 and j >= 0:
+                        matrix[max(i, j), min(i, j)] += e
                     if a != b and r != s:
                         i, j = gather[s, a], gather[r, b]
-                        matrix[max(i, j), min(i, j)] += e
+                        if i >= 0 and j >= 0:
+                            matrix[max(i, j), min(i, j)] += e
 
 
 @njit(cache=True)

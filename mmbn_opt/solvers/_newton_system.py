@@ -56,19 +56,21 @@ class NewtonSystem:
     ) -> None:
         margins = program.margins
         n = margins.n_parameters
-        matrix = np.zeros((n, n))
         self._n = n
         self._moving = np.arange(n) if free is None else np.flatnonzero(free)
         # What a class of a sample adds to entries where the barrier adds far more can be left out.
         counts = np.maximum(margins.n_samples * program.frequency, 1.0)
         least = prune * float(np.quantile((diagonal / counts)[self._moving], 0.02)) if prune > 0.0 else 0.0
-        add_curvature(margins.factor_rows, margins.gather, d, least, matrix)
+        place = np.full(n, -1, dtype=np.intp)
+        place[self._moving] = np.arange(len(self._moving))
+        matrix = np.zeros((len(self._moving), len(self._moving)))
+        add_curvature(margins.factor_rows, place[margins.gather], d, least, matrix)
         for g, (low, high) in enumerate(zip(program.row_ptr[:-1], program.row_ptr[1:], strict=True)):
-            part = exp_w[low:high]
-            matrix[low:high, low:high] += row_weight[g] * np.outer(part, part)
-        matrix[np.diag_indices(n)] += diagonal
-        if len(self._moving) < n:
-            matrix = matrix[np.ix_(self._moving, self._moving)]
+            inside = place[low:high] >= 0
+            part, at = exp_w[low:high][inside], place[low:high][inside]
+            if len(at):  # moving entries of a row are neighbours
+                matrix[at[0] : at[-1] + 1, at[0] : at[-1] + 1] += row_weight[g] * np.outer(part, part)
+        matrix[np.diag_indices(len(matrix))] += diagonal[self._moving]
         self._factor = _factorize(matrix)
         self._free = program.gamma is None
         if self._free:

@@ -249,7 +249,7 @@ def test_the_chain_goes_on_where_a_link_fails_and_keeps_what_each_said(monkeypat
     def broken(*_):
         raise LinAlgError("broken on purpose")
 
-    monkeypatch.setattr("mmbn_opt.solvers.interior_point._State.iterate", broken)
+    monkeypatch.setattr("mmbn_opt.solvers.interior_point.InteriorState.iterate", broken)
     answer = ConvexChainSolver().solve(PROBLEMS[1].build())
     assert answer.termination_status is TerminationStatus.OPTIMAL
     assert answer.raw_status.startswith("interior_point: broken on purpose; clarabel: optimal")
