@@ -111,6 +111,8 @@ class MixtureClassifier:
     parts : tuple of MixturePart
         Over ``z = (x - location) / scale``; pairs in the order (0, 1), (0, 2), ..., (1, 2), ...
     location, scale : float64 arrays (n_features,)
+    class_name : str
+        What the labels are called in files.
 
     Examples
     --------
@@ -129,6 +131,7 @@ class MixtureClassifier:
     parts: tuple[MixturePart, ...] = field(repr=False)
     location: FloatArray = field(repr=False)
     scale: FloatArray = field(repr=False)
+    class_name: str = "class"
 
     def __post_init__(self) -> None:
         n_features = len(self.feature_names)
@@ -164,6 +167,11 @@ class MixtureClassifier:
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.feature_names)
 
     def standardize(self, X: Any) -> FloatArray:
         """The coordinates of the densities, shape (n_samples, n_features); columns of a frame are matched by name."""

@@ -33,6 +33,8 @@ class NumericDataset:
     feature_names : tuple of str
     location, scale : float64 arrays (n_features,)
         A constant feature has scale 1.
+    n_dropped : int
+        Rows that the caller left out before.
 
     Examples
     --------
@@ -47,9 +49,12 @@ class NumericDataset:
     feature_names: tuple[str, ...]
     location: FloatArray = field(repr=False)
     scale: FloatArray = field(repr=False)
+    n_dropped: int = 0
 
     @classmethod
-    def from_arrays(cls, X: Any, y: Any, *, missing: Literal["error", "marginalize"] = "error") -> "NumericDataset":
+    def from_arrays(
+        cls, X: Any, y: Any, *, missing: Literal["error", "marginalize"] = "error", n_dropped: int = 0
+    ) -> "NumericDataset":
         """Check and standardise.
 
         Parameters
@@ -59,6 +64,8 @@ class NumericDataset:
             At least two different labels.
         missing : {"error", "marginalize"}
             What NaN in `X` means: an error, or a value to be summed out of the densities.
+        n_dropped : int
+            Told in reports.
 
         Raises
         ------
@@ -77,7 +84,7 @@ class NumericDataset:
         scale = np.where(constant, 1.0, scale)
         z = np.where(constant & ~np.isnan(x), 0.0, (x - location) / scale)
         z.flags.writeable = False
-        return cls(z, codes, classes, names, location, scale)
+        return cls(z, codes, classes, names, location, scale, n_dropped)
 
     @property
     def n_samples(self) -> int:
@@ -137,6 +144,9 @@ def as_matrix(X: Any, names: Sequence[str]) -> FloatArray:
         absent = [name for name in names if name not in frame.columns]
         if absent:
             raise InputError(f"Columns {absent} are absent; the data have {list(frame.columns)}.")
+        # A column without any value has no type of its own: as a file's column it comes in as text.
+        empty = {name: np.nan for name in names if len(frame) and frame[name].isna().all()}
+        frame = frame.assign(**empty)
         bad = [name for name in names if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
         if bad:
             raise InputError(f"Columns {bad} are not numeric; Gaussian mixtures need numbers. Encode or drop them.")

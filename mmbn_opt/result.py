@@ -111,6 +111,8 @@ class Result:
     program_size : ProgramSize or None
         None when the time limit left no time to build the program.
     settings, stats : mapping
+    parts : tuple of Result
+        Results of the programs that this one is made of; empty for a single program.
     """
 
     model: Any
@@ -130,6 +132,7 @@ class Result:
     program_size: ProgramSize | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     stats: Mapping[str, Any] = field(default_factory=dict)
+    parts: "tuple[Result, ...]" = ()
 
     def raise_for_status(self) -> "Result":
         """Return the result itself, or raise `SolverError` when it holds no model or a check failed."""

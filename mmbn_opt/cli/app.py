@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from mmbn_opt import __version__
+from mmbn_opt.cli.cmm import cmm
 from mmbn_opt.cli.compare import compare
 from mmbn_opt.cli.demo import demo
 from mmbn_opt.cli.export import export
@@ -28,6 +29,7 @@ app.command()(demo)
 app.command()(solvers)
 app.command()(structure)
 app.command()(parameters)
+app.command()(cmm)
 app.command()(predict)
 app.command()(compare)
 app.command()(export)

@@ -13,7 +13,7 @@ __all__ = ["predict"]
 
 def predict(
     model: Annotated[
-        Path, typer.Option("--model", help="Folder that structure wrote, or its model.json.", show_default=False)
+        Path, typer.Option("--model", help="Folder that a command wrote, or its model.json.", show_default=False)
     ],
     data: Annotated[
         Path, typer.Option("--data", help="Rows to classify: CSV (.gz), Parquet or ARFF.", show_default=False)
@@ -27,22 +27,31 @@ def predict(
     import pandas as pd
 
     from mmbn_opt.interop.atomic import write_text_atomic
-    from mmbn_opt.network import BayesianNetwork
+    from mmbn_opt.interop.models import load_model
+    from mmbn_opt.mixture import MixtureClassifier
     from mmbn_opt.readers import read_table
 
     if unseen not in ("error", "missing"):
         raise InputError(f"--unseen must be error or missing, got {unseen!r}.")
-    network = BayesianNetwork.load(model / "model.json" if model.is_dir() else model)
+    fitted = load_model(model / "model.json" if model.is_dir() else model)
     frame = read_table(data, na_values=opt.na_values(na))
-    probabilities = network.predict_proba(frame, unseen=unseen)  # type: ignore[arg-type]
+    if isinstance(fitted, MixtureClassifier):
+        name, classes, states = fitted.class_name, fitted.classes, fitted.classes.tolist()
+        probabilities = fitted.predict_proba(frame)
+    else:
+        name, classes, states = fitted.target.name, fitted.classes, list(fitted.target.states)
+        probabilities = fitted.predict_proba(frame, unseen=unseen)  # type: ignore[arg-type]
     codes = np.argmax(probabilities, axis=1)
-    table = pd.DataFrame({network.target.name: network.classes[codes]})
-    for k, label in enumerate(network.target.states):
-        table[f"P({network.target.name}={label})"] = probabilities[:, k]
+    table = pd.DataFrame({name: classes[codes]})
+    for k, label in enumerate(states):
+        table[f"P({name}={label})"] = probabilities[:, k]
     write_text_atomic(out, table.to_csv(index=False))
     typer.echo(f"{len(table)} rows classified: {out}")
-    if network.target.name in frame.columns and len(frame):
-        truth = network.target.encode(frame[network.target.name], unseen="missing")
+    if name in frame.columns and len(frame):
+        if isinstance(fitted, MixtureClassifier):
+            truth = frame[name].map({label: k for k, label in enumerate(states)}).fillna(-1).to_numpy(dtype=np.intp)
+        else:
+            truth = fitted.target.encode(frame[name], unseen="missing")
         known = truth >= 0
         if known.any():
             right = int((truth[known] == codes[known]).sum())

@@ -16,10 +16,17 @@ _SECONDS_BETWEEN_LINES = 1.0
 
 
 class Progress:
-    """Shows incumbent, bound and gap while a run goes on; use as a context manager and pass as callback."""
+    """Shows incumbent, bound and gap while a run goes on; use as a context manager and pass as callback.
 
-    def __init__(self, time_limit: float | None) -> None:
+    Events named in `paced` come so often that one line a second is enough.
+    """
+
+    def __init__(
+        self, time_limit: float | None, *, sought: str = "structure", paced: tuple[str, ...] = ("bound",)
+    ) -> None:
         self._time_limit = time_limit
+        self._sought = sought
+        self._paced = paced
         self._live: Any = None
         self._task: Any = None
         self._next_line = 0.0
@@ -36,7 +43,7 @@ class Progress:
             )  # fmt: skip
             self._live.start()
             limit = "to proof" if self._time_limit is None else f"at most {self._time_limit:g} s"
-            self._task = self._live.add_task(f"looking for a first structure, {limit}", total=1.0)
+            self._task = self._live.add_task(f"looking for a first {self._sought}, {limit}", total=1.0)
         return self
 
     def __exit__(
@@ -58,7 +65,7 @@ class Progress:
                 description=f"{line}  ({record.source})",
                 completed=1.0 - min(1.0, gap),
             )
-        elif record.event != "bound" or record.time_sec >= self._next_line:
+        elif record.event not in self._paced or record.time_sec >= self._next_line:
             self._next_line = record.time_sec + _SECONDS_BETWEEN_LINES
             nodes = "" if record.nodes is None else f"  nodes {record.nodes:,}"
             typer.echo(f"{record.time_sec:9.2f} s  {line}{nodes}  {record.event} by {record.source}", err=True)

@@ -14,6 +14,8 @@ from mmbn_opt.display._text import number
 from mmbn_opt.display.curves import trace_svg
 from mmbn_opt.display.html import network_caption, trace_caption
 from mmbn_opt.display.svg import network_svg
+from mmbn_opt.mixture import MixtureClassifier
+from mmbn_opt.mixture_data import NumericDataset
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.result import Result
 
@@ -63,6 +65,8 @@ def render_report(
         curve_caption=trace_caption(result.trace),
         checks=facts.check_rows(result.certificate),
         comparison=_comparison(comparison) if comparison else None,
+        mixtures=facts.mixture_rows(result.model) if isinstance(result.model, MixtureClassifier) else [],
+        programs=[facts.part_row(part) for part in result.parts],
         parents=[] if model is None else facts.parent_rows(model),
         variables=[] if model is None else facts.variable_rows([model.target, *model.features]),
         problem=facts.problem_rows(formulation),
@@ -73,6 +77,11 @@ def render_report(
 
 def _subtitle(formulation: Any) -> str:
     data = getattr(formulation, "data", None)
+    if isinstance(data, NumericDataset):
+        column = getattr(formulation, "class_name", "class")
+        return (
+            f"{data.n_samples:,} samples, {data.n_features:,} features, {data.n_classes} classes in column “{column}”"
+        )
     if not isinstance(data, DiscreteDataset):
         return ""
     size = f"{data.n_samples:,} samples, {data.n_features:,} features"

@@ -1,0 +1,128 @@
+"""``mmbn-opt cmm``: Gaussian mixtures with the largest margin between classes."""
+
+import shlex
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from mmbn_opt.cli import options as opt
+from mmbn_opt.exceptions import InputError
+
+__all__ = ["cmm"]
+
+
+def cmm(
+    data: opt.Data,
+    target: opt.Target,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the results.", show_default=False)],
+    components: Annotated[int, typer.Option("--components", help="Gaussians a class.")] = 3,
+    tau: Annotated[
+        float, typer.Option("--tau", help="Lower limit of the variances, in units of each column's own variance.")
+    ] = 0.0025,
+    xi: Annotated[float, typer.Option("--xi", help="Required log-odds of the true class, in nats.")] = 2.6,
+    xi_growth: Annotated[
+        float, typer.Option("--xi-growth", help="Raise xi by this factor whenever it is met; 1 leaves it.")
+    ] = 10.0,
+    h: Annotated[float, typer.Option("--h", help="Sharpness of the soft minimum.")] = 10.0,
+    penalty: Annotated[str, typer.Option("--penalty", help="exterior, or printed (as in the paper).")] = "exterior",
+    strategy: Annotated[
+        str, typer.Option("--strategy", help="With more than two classes: one-vs-one or one-vs-rest.")
+    ] = "one-vs-one",
+    solver: Annotated[str, typer.Option("--solver", help="Solver name; see mmbn-opt solvers.")] = "exterior_penalty",
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", help="Seconds for all programs, reading included.")
+    ] = None,
+    threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
+    missing: Annotated[
+        str, typer.Option("--missing", help="Missing cells: error, drop (their rows) or marginalize.")
+    ] = "error",
+    na: opt.NaValues = "NA,NaN,?",
+) -> None:
+    """Separate classes of numeric rows by mixtures of Gaussians, every row on its side.
+
+    Exit status 1 says that some rows miss xi: violations.csv lists them. All other files are written all the same.
+    """
+    started = time.perf_counter()
+    from mmbn_opt.cli.progress import Progress
+    from mmbn_opt.cli.structure import exit_status, time_left, write_outputs
+    from mmbn_opt.formulations.multiclass_margin import MulticlassMargin
+    from mmbn_opt.interop.atomic import ensure_directory
+    from mmbn_opt.multiclass import solve_parts
+
+    if missing not in ("error", "drop", "marginalize"):
+        raise InputError(f"--missing must be error, drop or marginalize, got {missing!r}.")
+    ensure_directory(out)
+    features, labels, dropped = _table(data, target, missing, na)
+    problem = MulticlassMargin(
+        features, labels, components, h, xi, tau, cast(Any, penalty), strategy=cast(Any, strategy),
+        xi_growth=xi_growth, missing="marginalize" if missing == "marginalize" else "error", seed=seed,
+        class_name=target, n_dropped=dropped,
+    )  # fmt: skip
+    with Progress(time_limit, sought="classifier", paced=("incumbent", "progress")) as progress:
+        result = solve_parts(
+            problem, solver, time_limit=time_left(time_limit, started), threads=threads, seed=seed, callback=progress
+        )
+    result = replace(result, settings={**result.settings, "time_limit": time_limit})
+    command = "mmbn-opt " + shlex.join(sys.argv[1:])
+    write_outputs(result, out, title=f"{problem.title} on {data.name}", command=command)
+    violated = _write_violations(result, out)
+    _say(result, features, labels, violated, out)
+    raise typer.Exit(exit_status(result))
+
+
+def _table(data: Path, target: str, missing: str, na: str) -> tuple[Any, Any, int]:
+    """Features, labels, and the number of rows left out."""
+    from mmbn_opt.data import check_columns
+    from mmbn_opt.readers import read_table
+
+    frame = read_table(data, na_values=opt.na_values(na))
+    check_columns(frame, target)
+    kept = frame.dropna() if missing == "drop" else frame
+    if len(frame) and not len(kept):
+        raise InputError(f"No row is left of {len(frame)}: each has a missing cell. Fill them or use marginalize.")
+    dropped = len(frame) - len(kept)
+    labels = kept[target]
+    return kept.drop(columns=target), labels.astype(object if labels.isna().any() else labels.dtype), dropped
+
+
+def _write_violations(result: Any, out: Path) -> Any:
+    """The rows that miss xi; no file where there are none."""
+    from mmbn_opt.interop.atomic import write_text_atomic
+
+    violated, path = result.formulation.violated_samples(result.model), out / "violations.csv"
+    if len(violated):
+        write_text_atomic(path, violated.to_csv(index=False))
+    else:
+        path.unlink(missing_ok=True)
+    return violated
+
+
+def _say(result: Any, features: Any, labels: Any, violated: Any, out: Path) -> None:
+    """The answer on stdout."""
+    import numpy as np
+
+    typer.echo(f"status: {result.termination_status} - {result.termination_status.sentence}")
+    margins = result.formulation.margins(result.model)
+    for part, margin, outcome in zip(result.formulation.parts, margins, result.parts, strict=True):
+        missed = int((violated["part"] == part.name).sum())
+        told = f"{missed} of {len(part.rows)} rows miss xi" if missed else f"all {len(part.rows)} rows beyond xi"
+        typer.echo(f"margin: {margin:12.6f}  {part.name}: {told}; {outcome.termination_status}")
+    typer.echo(f"solver: {result.solver_name} {result.solver_version}  seconds: {result.seconds.total:.2f}")
+    typer.echo("certificate:")
+    for check in result.certificate.checks:
+        typer.echo(f"  {check}")
+    if len(violated):
+        worst = violated.sort_values("violation", ascending=False, kind="stable").iloc[0]
+        typer.echo(
+            f"{violated['row'].nunique()} rows miss xi, the worst is row {worst['row']} by {worst['violation']:.4g} "
+            f"nats: {out / 'violations.csv'}",
+            err=True,
+        )
+    rate = float(np.mean(result.model.predict(features) == np.asarray(labels)))
+    typer.echo(f"accuracy on all {len(labels)} rows given: {rate:.4f}")
+    typer.echo(f"report: {out / 'report.html'}")

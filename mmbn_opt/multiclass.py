@@ -1,0 +1,209 @@
+"""Several binary programs as one run: each is solved and certified by itself, and one result speaks for all."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mmbn_opt.bounds import ObjectiveBounds
+from mmbn_opt.certificate import OBJECTIVE_TOLERANCE
+from mmbn_opt.dispatch import solve
+from mmbn_opt.formulations.constrained_maximum_margin import ConstrainedMaximumMargin
+from mmbn_opt.formulations.multiclass_margin import MulticlassMargin
+from mmbn_opt.result import Certificate, Check, Result, Seconds
+from mmbn_opt.solvers.base import Solver
+from mmbn_opt.status import SolutionStatus, TerminationStatus
+from mmbn_opt.trace import TraceRecord, TraceRecorder
+
+__all__ = ["solve_parts", "worst_status"]
+
+_SEVERITY = (
+    TerminationStatus.OPTIMAL, TerminationStatus.LOCALLY_OPTIMAL, TerminationStatus.SLOW_PROGRESS,
+    TerminationStatus.ITERATION_LIMIT, TerminationStatus.TIME_LIMIT, TerminationStatus.INTERRUPTED,
+    TerminationStatus.NUMERICAL_ERROR,
+)  # fmt: skip
+
+_SOLUTION_SEVERITY = (
+    SolutionStatus.FEASIBLE, SolutionStatus.NEARLY_FEASIBLE, SolutionStatus.INFEASIBLE, SolutionStatus.NO_SOLUTION,
+)  # fmt: skip
+
+
+def worst_status(statuses: Iterable[TerminationStatus]) -> TerminationStatus:
+    """The status that says most against an answer made of several.
+
+    Examples
+    --------
+    >>> worst_status([TerminationStatus.LOCALLY_OPTIMAL, TerminationStatus.TIME_LIMIT])
+    TerminationStatus.TIME_LIMIT
+    """
+    return max(statuses, key=lambda s: _SEVERITY.index(s) if s in _SEVERITY else len(_SEVERITY))
+
+
+def solve_parts(
+    problem: MulticlassMargin,
+    solver: str | Solver = "auto",
+    *,
+    time_limit: float | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    callback: Callable[[TraceRecord], bool | None] | None = None,
+) -> Result:
+    """Solve the binary programs of a problem one after the other.
+
+    The time that is left is shared among the parts to come. After an interruption the parts that were not reached keep
+    their start.
+
+    Parameters
+    ----------
+    problem : MulticlassMargin
+    solver : str or Solver
+    time_limit : float or None
+        Seconds for all parts together.
+    threads, seed : int
+    callback : callable or None
+        Called with each `TraceRecord` of the whole; return True to stop.
+
+    Returns
+    -------
+    Result
+        ``parts`` holds the result of each program. The objective is the sum of the margins, and is claimed only where
+        every sample meets xi in every part; the trace adds up the work; both statuses are those of the worst part.
+
+    Examples
+    --------
+    >>> X, y = [[0.0], [1.0], [5.0], [6.0], [10.0], [11.0]], ["a", "a", "b", "b", "c", "c"]
+    >>> result = solve_parts(MulticlassMargin(X, y, n_components=1, xi_growth=1.0))
+    >>> len(result.parts), result.solution_status, result.certificate.ok, result.model.predict([[5.4]]).tolist()
+    (3, SolutionStatus.FEASIBLE, True, ['b'])
+    """
+    began = time.perf_counter()
+    course = _Course(problem, callback)
+    parts: list[Result] = []
+    interrupted = False
+    for index, formulation in enumerate(problem.binaries):
+        left = None
+        if time_limit is not None:
+            left = max(0.0, time_limit - (time.perf_counter() - began)) / (len(problem.parts) - index)
+        course.turn_to(index, parts)
+
+        def run(left: float | None, formulation: ConstrainedMaximumMargin = formulation) -> Result:
+            return solve(formulation, solver, time_limit=left, threads=threads, seed=seed, callback=course.listen)
+
+        try:
+            part = run(0.0 if interrupted else left)
+        except KeyboardInterrupt:  # between two parts: inside of one it is a status
+            if interrupted:
+                raise
+            interrupted = True
+            part = run(0.0)
+        interrupted = interrupted or part.termination_status is TerminationStatus.INTERRUPTED
+        parts.append(replace(part, settings={**part.settings, "part": problem.parts[index].name}))
+    return _together(problem, parts, course, interrupted, time.perf_counter() - began)
+
+
+class _Course:
+    """The trace of the whole, written while the parts run."""
+
+    def __init__(self, problem: MulticlassMargin, callback: Callable[[TraceRecord], bool | None] | None) -> None:
+        self.recorder = TraceRecorder(problem.sense, listener=self._tell)
+        self.callback = callback
+        self.values: list[float | None] = []
+        for binary in problem.binaries:
+            start = binary.trivial_start().model
+            self.values.append(None if binary.infeasibility(start) > 0 else binary.evaluate(start))
+        self.stop = False
+        self.index = 0
+        self.iterations_before = 0
+        self.recorder.record(primal=self._sum(), iterations=0, event="start", source="k-means")
+
+    def turn_to(self, index: int, parts: Sequence[Result]) -> None:
+        """The next part begins."""
+        self.index = index
+        self.iterations_before = sum(int(part.stats.get("iterations") or 0) for part in parts)
+
+    def listen(self, record: TraceRecord) -> bool:
+        """Enter what a part tells; its own start and end are no events of the whole."""
+        if record.primal_bound is not None:
+            self.values[self.index] = record.primal_bound
+        if record.event in ("start", "final"):
+            return self.stop
+        iterations = self.iterations_before + (record.iterations or 0)
+        self.recorder.record(primal=self._sum(), iterations=iterations, event=record.event, source=record.source)
+        return self.stop
+
+    def _sum(self) -> float | None:
+        known = [value for value in self.values if value is not None]
+        return float(sum(known)) if len(known) == len(self.values) else None
+
+    def _tell(self, record: TraceRecord) -> None:
+        if self.callback is not None and self.callback(record):
+            self.stop = True
+
+
+def _together(
+    problem: MulticlassMargin, parts: list[Result], course: _Course, interrupted: bool, seconds: float
+) -> Result:
+    model = problem.join([part.model for part in parts])
+    value, feasible = problem.evaluate(model), problem.infeasibility(model) == 0.0
+    iterations = sum(int(part.stats.get("iterations") or 0) for part in parts)
+    course.recorder.record(primal=value if feasible else None, iterations=iterations, source=parts[-1].solver_name)
+    trace = course.recorder.finish(iterations=iterations, source=parts[-1].solver_name)
+    status = worst_status(part.termination_status for part in parts)
+    if interrupted:
+        status = worst_status((status, TerminationStatus.INTERRUPTED))
+    solutions = [part.solution for part in parts if part.solution is not None]
+    sizes = [part.program_size for part in parts if part.program_size is not None]
+    return Result(
+        model=model,
+        certificate=Certificate((*problem.check(model), *_checks(problem, parts, value, trace.bounds))),
+        termination_status=status,
+        solution_status=max((part.solution_status for part in parts), key=_SOLUTION_SEVERITY.index),
+        raw_status="; ".join(
+            f"{part.name}: {result.raw_status}" for part, result in zip(problem.parts, parts, strict=True)
+        ),
+        solution=np.concatenate(solutions) if len(solutions) == len(parts) else None,
+        bounds=trace.bounds,
+        trace=trace,
+        sense=problem.sense,
+        formulation=problem,
+        solver_name=parts[0].solver_name,
+        solver_version=parts[0].solver_version,
+        solver_rule=parts[0].solver_rule,
+        seconds=Seconds(
+            **{name: sum(getattr(p.seconds, name) for p in parts) for name in ("build", "heuristics", "solve")},
+            total=seconds,
+        ),
+        program_size=None
+        if len(sizes) < len(parts)
+        else replace(
+            sizes[0],
+            columns=sum(s.columns for s in sizes),
+            rows=sum(s.rows for s in sizes),
+            nonzeros=sum(s.nonzeros for s in sizes),
+        ),
+        settings={k: v for k, v in parts[0].settings.items() if k != "part"},
+        stats={"iterations": iterations, "bound_source": parts[0].stats.get("bound_source", "")},
+        parts=tuple(parts),
+    )
+
+
+def _checks(problem: MulticlassMargin, parts: list[Result], value: float, bounds: ObjectiveBounds) -> list[Check]:
+    apart = float(sum(binary.evaluate(part.model) for binary, part in zip(problem.binaries, parts, strict=True)))
+    agrees = abs(value - apart) <= OBJECTIVE_TOLERANCE * max(1.0, abs(value))
+    reported = bounds.primal_bound
+    if reported is not None:
+        agrees = agrees and abs(value - reported) <= OBJECTIVE_TOLERANCE * max(1.0, abs(value))
+    claim = "violations: no margin is claimed" if reported is None else f"{reported:.6f} reported"
+    failures = [
+        f"{name.name}: {check.name}"
+        for name, part in zip(problem.parts, parts, strict=True)
+        for check in part.certificate.failures
+        if not check.name.startswith("every sample beyond xi")
+    ]
+    n = len(parts)
+    return [
+        Check("objective", agrees, f"{value:.6f} recomputed from the joined model, {apart:.6f} part by part, {claim}"),
+        Check("parts", not failures, "; ".join(failures) or f"{n} of {n} passed their own checks"),
+        Check("bound", None, "none is claimed: nothing is said about the distance to the global optimum"),
+    ]
