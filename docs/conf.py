@@ -1,5 +1,6 @@
 """Sphinx configuration. The API listing is written from the package's public names, so that it can't go stale."""
 
+import sys
 from collections import defaultdict
 from enum import Enum
 from importlib.metadata import version as installed_version
@@ -10,6 +11,9 @@ from sphinx.application import Sphinx
 import mmbn_opt
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from solver_pages import write_solver_pages  # noqa: E402 -- a neighbour of this file
 
 project = "mmbn_opt"
 author = "the mmbn_opt developers"
@@ -26,7 +30,8 @@ extensions = [
     "sphinx.ext.viewcode",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "_templates"]
+# The table is part of the page on solvers, no page of its own.
+exclude_patterns = ["_build", "_templates", "_generated/solver-table.md"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
@@ -134,3 +139,4 @@ def setup(app: Sphinx) -> None:
 
 
 write_api_listing()
+write_solver_pages(HERE / "_generated")

@@ -1,6 +1,7 @@
 """What our own convex solvers share: always there, settings as fields instead of options, BLAS kept to its threads."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,6 +25,12 @@ class BuiltInConvexSolver(Solver):
     licence: ClassVar[str] = "BSD-3-Clause"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX})
     own_settings: ClassVar[str]
+    ignores: ClassVar[Mapping[str, str]] = {
+        "feasibility_tol": "every point is projected onto the constraints",
+        "seed": "nothing is random",
+        "verbose": "there is no log beside the trace",
+        "options": "refused: the settings are fields",
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

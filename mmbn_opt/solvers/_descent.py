@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -59,6 +59,13 @@ class DescentSolver(Solver):
     patience: int = 20
 
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.NONLINEAR})
+    ignores: ClassVar[Mapping[str, str]] = {
+        "rel_gap": "no bound is known, so there is no gap to stop at",
+        "abs_gap": "as rel_gap",
+        "feasibility_tol": "there are no constraints",
+        "threads": "linear algebra keeps to one; the formulation itself counts with as many as `solve` is given",
+        "seed": "nothing is random",
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

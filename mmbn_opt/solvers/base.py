@@ -128,6 +128,10 @@ class Solver(ABC):
     licence: ClassVar[str]
     extra: ClassVar[str | None] = None
     accepts: ClassVar[frozenset[ProgramKind]]
+    at_limit: ClassVar[str] = "stops itself"
+    """What happens at a time limit and at a requested stop; the page of the solver says it."""
+    ignores: ClassVar[Mapping[str, str]] = {}
+    """Settings (and ``start``) that make no difference, with the reason; the page of the solver lists them."""
 
     def __post_init__(self) -> None:
         self.check_limits(self.time_limit, self.rel_gap, self.abs_gap, self.threads)

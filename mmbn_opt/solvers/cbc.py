@@ -83,6 +83,7 @@ class CbcSolver(Solver):
     licence: ClassVar[str] = "EPL-2.0"
     extra: ClassVar[str | None] = "cbc"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.MIXED_INTEGER})
+    at_limit: ClassVar[str] = "interrupted, and killed without its incumbent where it does not react"
 
     @classmethod
     def availability(cls) -> Availability:

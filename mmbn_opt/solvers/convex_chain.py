@@ -1,7 +1,7 @@
 """Convex solvers one after the other until the gap is proved: what ``auto`` runs on convex programs."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -39,6 +39,11 @@ class ConvexChainSolver(Solver):
     title: ClassVar[str] = "Chain of convex solvers"
     licence: ClassVar[str] = "BSD-3-Clause"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX})
+    ignores: ClassVar[Mapping[str, str]] = {
+        "feasibility_tol": "every point is projected onto the constraints",
+        "verbose": "not passed on to the links",
+        "options": "not passed on: the links' options differ",
+    }
 
     @classmethod
     def availability(cls) -> Availability:

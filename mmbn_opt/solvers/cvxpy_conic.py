@@ -40,6 +40,14 @@ class ConicSolver(HostedConvexSolver):
     cvxpy_name: ClassVar[str]
     package: ClassVar[str]
     default_options: ClassVar[Mapping[str, Any]] = {}
+    at_limit: ClassVar[str] = "runs in a process that is ended; before its answer it has no incumbent"
+    ignores: ClassVar[Mapping[str, str]] = {
+        "rel_gap": "not passed on: the answer is held against the certified gap, which is ours",
+        "abs_gap": "as rel_gap",
+        "feasibility_tol": "not passed on: every point is projected onto the constraints by us",
+        "seed": "nothing is random",
+        "start": "kept as an incumbent, since cone solvers cannot begin at a point",
+    }
 
     @classmethod
     def availability(cls) -> Availability:

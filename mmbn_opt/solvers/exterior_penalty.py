@@ -1,5 +1,6 @@
 """Sequential unconstrained minimisation: a penalty on violations that grows until there are none."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar
@@ -97,6 +98,11 @@ class ExteriorPenaltySolver(Solver):
     restarts: int = field(default=10, kw_only=True)
 
     name: ClassVar[str] = "exterior_penalty"
+    ignores: ClassVar[Mapping[str, str]] = {
+        "rel_gap": "no bound is known, so there is no gap to stop at",
+        "abs_gap": "as rel_gap",
+        "verbose": "there is no log beside the trace",
+    }
     title: ClassVar[str] = "Exterior penalty method"
     licence: ClassVar[str] = "BSD-3-Clause"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.NONLINEAR})

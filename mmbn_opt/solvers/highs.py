@@ -95,6 +95,7 @@ class HighsSolver(Solver):
     title: ClassVar[str] = "HiGHS"
     licence: ClassVar[str] = "MIT"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.MIXED_INTEGER})
+    at_limit: ClassVar[str] = "stops itself; large programs run in a process that is ended where it does not"
 
     @classmethod
     def availability(cls) -> Availability:

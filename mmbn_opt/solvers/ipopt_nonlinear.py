@@ -1,7 +1,7 @@
 """IPOPT on nonlinear programs, through CasADi: for comparison with the methods of this library."""
 
 import importlib.metadata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
@@ -53,6 +53,12 @@ class IpoptSolver(Solver):
     max_cells: int = field(default=5_000_000, kw_only=True)
 
     name: ClassVar[str] = "ipopt-nlp"
+    ignores: ClassVar[Mapping[str, str]] = {
+        "rel_gap": "no bound is known, so there is no gap to stop at",
+        "abs_gap": "as rel_gap",
+        "seed": "nothing is random",
+        "verbose": "IPOPT's log is not caught",
+    }
     title: ClassVar[str] = "IPOPT"
     licence: ClassVar[str] = "EPL-2.0, CasADi: LGPL-3.0"
     extra: ClassVar[str | None] = "ipopt"

@@ -1,5 +1,6 @@
 """The published relaxation as the linear program that it is, solved by HiGHS."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -33,6 +34,11 @@ class LinearFormSolver(Solver):
     title: ClassVar[str] = "HiGHS on the linear form"
     licence: ClassVar[str] = "MIT"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX})
+    ignores: ClassVar[Mapping[str, str]] = {
+        "rel_gap": "the linear program is solved to its optimum",
+        "abs_gap": "as rel_gap",
+        "start": "kept as an incumbent",
+    }
 
     @classmethod
     def availability(cls) -> Availability:

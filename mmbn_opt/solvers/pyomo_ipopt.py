@@ -54,6 +54,13 @@ class IpoptSolver(HostedConvexSolver):
     licence: ClassVar[str] = "EPL-2.0 (CasADi: LGPL-3.0)"
     extra: ClassVar[str | None] = "ipopt"
     engine: ClassVar[str] = f"{__name__}:run"
+    at_limit: ClassVar[str] = "keeps a time limit; a requested stop ends its process"
+    ignores: ClassVar[Mapping[str, str]] = {
+        "rel_gap": "not passed on: the answer is held against the certified gap, which is ours",
+        "abs_gap": "as rel_gap",
+        "feasibility_tol": "not passed on: every point is projected onto the constraints by us",
+        "seed": "nothing is random",
+    }
 
     @classmethod
     def availability(cls) -> Availability:

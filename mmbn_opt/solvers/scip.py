@@ -59,6 +59,7 @@ class ScipSolver(Solver):
     licence: ClassVar[str] = "Apache-2.0, PySCIPOpt: MIT"
     extra: ClassVar[str | None] = "scip"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.MIXED_INTEGER})
+    ignores: ClassVar[Mapping[str, str]] = {"threads": "SCIP solves with one"}
 
     @classmethod
     def availability(cls) -> Availability:

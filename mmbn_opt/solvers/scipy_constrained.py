@@ -39,6 +39,12 @@ class _ScipyConstrained(Solver):
     max_cells: int = field(default=5_000_000, kw_only=True)
 
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.NONLINEAR})
+    ignores: ClassVar[Mapping[str, str]] = {
+        "rel_gap": "no bound is known, so there is no gap to stop at",
+        "abs_gap": "as rel_gap",
+        "seed": "nothing is random",
+        "verbose": "there is no log beside the trace",
+    }
     licence: ClassVar[str] = "BSD-3-Clause"
     method: ClassVar[str]
 

@@ -1,5 +1,6 @@
 """SciPy's ``milp``: a second build of HiGHS, for comparison and for places without highspy."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -59,6 +60,14 @@ class ScipyMilpSolver(Solver):
     title: ClassVar[str] = "SciPy milp (HiGHS)"
     licence: ClassVar[str] = "BSD-3-Clause, HiGHS: MIT"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.MIXED_INTEGER})
+    at_limit: ClassVar[str] = "keeps a time limit; a requested stop ends its process, which leaves only the start"
+    ignores: ClassVar[Mapping[str, str]] = {
+        "abs_gap": "stays at HiGHS's 1e-6",
+        "feasibility_tol": "milp does not pass it on",
+        "threads": "milp does not pass it on",
+        "seed": "milp does not pass it on",
+        "start": "kept in the pool of incumbents, since milp takes none",
+    }
 
     @classmethod
     def availability(cls) -> Availability:

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -54,6 +55,12 @@ class BranchAndCut(Solver):
     title: ClassVar[str] = "compiled branch and cut on the structure columns"
     licence: ClassVar[str] = "BSD-3-Clause"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.IMPLICIT_CONCAVE})
+    at_limit: ClassVar[str] = "stops itself; the bound of every open box is proved anew"
+    ignores: ClassVar[Mapping[str, str]] = {
+        "threads": "the tree is searched by one",
+        "feasibility_tol": "every incumbent is a whole structure and feasible as such",
+        "verbose": "it has no log beside the trace",
+    }
 
     @classmethod
     def availability(cls) -> Availability:
@@ -102,7 +109,7 @@ class _Run:
         self.settings = SearchSettings(**{"seed": self.solver.seed, **options})
         self.recorder = TraceRecorder(Sense.MINIMIZE, clock=self.elapsed)
         term = self.program.term
-        self.term = None if term is None else term.regrouped(self.groups)
+        self.term = None if term is None else term.regrouped(self.groups, self.solver.threads)
         self.proof = TreeProof(self.program, self.term)
         hub = find_hub(self.proof.offsets, self.program.parents)
         self.hub = hub
