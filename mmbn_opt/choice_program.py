@@ -46,8 +46,8 @@ class ConcaveTerm(Protocol):
     def cuts(self, x: FloatArray) -> GroupCuts:
         """Values and supergradients of all groups at `x`, in one pass."""
 
-    def regrouped(self, n_groups: int) -> "ConcaveTerm":
-        """The same sum, parted into `n_groups` groups (or as many as there are parts)."""
+    def regrouped(self, n_groups: int, threads: int = 1) -> "ConcaveTerm":
+        """The same sum, parted into `n_groups` groups (or as many as there are parts), by up to `threads` threads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +72,10 @@ class ChoiceProgram:
         None stands for ``f = 0``.
     offset : float
     column_names : tuple of str, or empty
+    root_columns : int array (n_nodes,) or None
+        Of each node the column that makes it the root of a tree, or -1. Given where trees are worth the same from
+        whichever node they hang: a solver may then leave out choices in which a node takes that column and a node
+        of smaller number descends from it, since the tree that hangs from its smallest node is as good.
     primal_heuristic : callable or None
         Turns a point into a feasible integral vector, as good as it can cheaply find, or None.
 
@@ -98,6 +102,7 @@ class ChoiceProgram:
     term: ConcaveTerm | None = None
     offset: float = 0.0
     column_names: tuple[str, ...] = ()
+    root_columns: NDArray[np.intp] | None = None
     primal_heuristic: PrimalHeuristic | None = None
 
     def __post_init__(self) -> None:

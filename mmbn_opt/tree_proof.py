@@ -1,10 +1,10 @@
 """Re-proving a branch-and-bound tree while it is searched: boxes, their bounds, and what covers what.
 
 A box is a set of allowed columns of a `ChoiceProgram`. Whoever searches proposes multipliers; this module keeps the
-boxes, regenerates every cut from the point at which it was taken (it is handed points, never coefficients), clips the
-multipliers and computes each bound by `mmbn_opt.lagrangian`. Boxes only ever shrink by a column that a bound or a
-forced cycle excludes, and are only ever parted by all allowed columns of one node, so that closed and open boxes
-cover the root: `TreeProof.bound` holds whatever the search did wrong.
+boxes, asks for every cut itself (it is handed points, node sets and multipliers, never coefficients), clips the
+multipliers and computes each bound by `mmbn_opt.lagrangian`. Boxes only ever shrink by a column that a bound, a forced
+cycle or a tree that is worth the same from a smaller root excludes, and are only ever parted by all allowed columns of
+one node, so that closed and open boxes cover the root: `TreeProof.bound` holds whatever the search did wrong.
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from mmbn_opt.choice_program import ChoiceProgram, ConcaveTerm
+from mmbn_opt.choice_program import ChoiceProgram, ConcaveTerm, GroupCuts
 from mmbn_opt.lagrangian import choicewise_bound, choicewise_bounds, clip_multipliers, maximum_structure, reduced_costs
 
 __all__ = ["Children", "TreeProof", "propagate", "split_box"]
@@ -34,10 +34,11 @@ def pack_bits(parents: BoolArray) -> Bits:
 
 
 @njit(cache=True, nogil=True)
-def propagate(allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits) -> bool:
+def propagate(allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, roots: NDArray[np.intp]) -> bool:
     """Take away columns that close a cycle with edges common to all columns of their nodes; False if none is left.
 
-    `allowed` is changed in place; `bits` are the parents of each column in words.
+    `allowed` is changed in place; `bits` are the parents of each column in words. Where ``roots[t] >= 0``, node t may
+    not take that column above a smaller node (`ChoiceProgram.root_columns`).
     """
     nodes = len(offsets) - 1
     n_words = bits.shape[1]
@@ -73,12 +74,48 @@ def propagate(allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits) -> bool
                             allowed[k] = False
                             changed = True
                             break
+        for top in range(nodes):
+            k = roots[top]
+            if k >= 0 and allowed[k] and _root_of_smaller(top, k, allowed, offsets, bits, below[top]):
+                changed = True
     return True
 
 
 @njit(cache=True, nogil=True)
+def _root_of_smaller(
+    top: int, root: int, allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, below: Bits
+) -> bool:
+    """Keep smaller nodes from under `top` as a root: its root column goes, or columns that would hang them there."""
+    one = np.uint64(1)
+    for i in range(top):
+        if (below[i >> 6] >> np.uint64(i & 63)) & one:
+            allowed[root] = False
+            return True
+    for k in range(offsets[top], offsets[top + 1]):
+        if allowed[k] and k != root:
+            return False
+    gone = False
+    for i in range(top):
+        for k in range(offsets[i], offsets[i + 1]):
+            if allowed[k]:
+                hangs = (bits[k, top >> 6] >> np.uint64(top & 63)) & one != 0
+                for w in range(len(below)):
+                    hangs = hangs or bits[k, w] & below[w] != 0
+                if hangs:
+                    allowed[k] = False
+                    gone = True
+    return gone
+
+
+@njit(cache=True, nogil=True)
 def split_box(
-    allowed: BoolArray, columns: NDArray[np.intp], node: int, offsets: NDArray[np.intp], bits: Bits, boxes: BoolArray
+    allowed: BoolArray,
+    columns: NDArray[np.intp],
+    node: int,
+    offsets: NDArray[np.intp],
+    bits: Bits,
+    roots: NDArray[np.intp],
+    boxes: BoolArray,
 ) -> BoolArray:
     """Boxes in which `node` takes one of `columns` each, propagated; which of them are not empty."""
     alive = np.empty(len(columns), dtype=np.bool_)
@@ -86,7 +123,7 @@ def split_box(
         boxes[b] = allowed
         for k in range(offsets[node], offsets[node + 1]):
             boxes[b, k] = k == columns[b]
-        alive[b] = propagate(boxes[b], offsets, bits)
+        alive[b] = propagate(boxes[b], offsets, bits, roots)
     return alive
 
 
@@ -125,21 +162,24 @@ class TreeProof:
         self._program, self._term = program, term
         self.offsets = program.offsets.astype(np.intp)
         self.bits = pack_bits(program.parents)
+        roots = np.full(program.n_nodes, -1) if program.root_columns is None else program.root_columns
+        self.roots = roots.astype(np.intp)
         self.n_groups = 0 if term is None else len(term.upper)
         self.constant = program.offset - (0.0 if term is None else float(term.upper.sum()))
         self._owner = np.repeat(np.arange(program.n_nodes), np.diff(self.offsets))
         self._rows = np.zeros((64, program.n_columns))
         self._rhs = np.zeros(64)
         self._group = np.full(64, -1, dtype=np.int32)
+        self._asked: GroupCuts | None = None
         self._rise = np.empty(program.n_columns)
         self.allowed = np.ones(program.n_columns, dtype=bool)
-        self.feasible = bool(propagate(self.allowed, self.offsets, self.bits))
+        self.feasible = bool(propagate(self.allowed, self.offsets, self.bits, self.roots))
         self.value = -math.inf
         self._open: dict[int, tuple[float, NDArray[np.uint8]]] = {}
         self._next = 0
         self._current = True
         self.closed = math.inf
-        self.counts = {"bounds": 0, "fixed_columns": 0, "closed_boxes": 0, "regenerated_cuts": 0}
+        self.counts = {"bounds": 0, "fixed_columns": 0, "closed_boxes": 0, "cuts": 0}
 
     # -- rows -------------------------------------------------------------------------------------------------------
 
@@ -151,15 +191,37 @@ class TreeProof:
             self._rhs = np.concatenate([self._rhs, np.zeros(more)])
             self._group = np.concatenate([self._group, np.full(more, -1, dtype=np.int32)])
 
-    def set_cut_rows(self, slots: NDArray[np.int64], point: FloatArray, groups: NDArray[np.intp]) -> None:
-        """Rows of the term's pieces at `point` for the groups given, asked of the term anew."""
+    @property
+    def rows(self) -> FloatArray:
+        """Rows by slot, ``rows[t] . x + s[group[t]] >= rhs[t]``, shape (n_slots, n_columns). Read-only by agreement."""
+        return self._rows
+
+    @property
+    def rhs(self) -> FloatArray:
+        """Right sides by slot."""
+        return self._rhs
+
+    @property
+    def group(self) -> NDArray[np.int32]:
+        """Group whose loss a row holds, -1 for none, by slot."""
+        return self._group
+
+    def ask(self, point: FloatArray) -> GroupCuts:
+        """The term's pieces at `point`; `set_cut_rows` keeps some of them as rows."""
+        assert self._term is not None
+        self._asked = self._term.cuts(point)
+        return self._asked
+
+    def set_cut_rows(self, slots: NDArray[np.int64], groups: NDArray[np.intp]) -> None:
+        """Rows of the pieces last asked about, for the groups given."""
+        cuts = self._asked
+        assert cuts is not None
         assert self._term is not None
         self._reserve(slots)
-        cuts = self._term.cuts(point)
         self._rows[slots] = cuts.gradients[groups]
         self._rhs[slots] = (self._term.upper - cuts.intercepts)[groups]
         self._group[slots] = groups
-        self.counts["regenerated_cuts"] += len(slots)
+        self.counts["cuts"] += len(slots)
 
     def set_cluster_row(self, slot: int, members: BoolArray) -> None:
         """Row of a cluster, from the parents."""
@@ -216,7 +278,7 @@ class TreeProof:
             self.closed = min(self.closed, float((self._last + self._rise[over]).min()))
             self.counts["fixed_columns"] += int(over.sum())
             self.allowed[over] = False
-            self.feasible = bool(propagate(self.allowed, self.offsets, self.bits))
+            self.feasible = bool(propagate(self.allowed, self.offsets, self.bits, self.roots))
         return self.feasible
 
     def split(self, node: int) -> Children:
@@ -224,7 +286,7 @@ class TreeProof:
         first, last = self.offsets[node], self.offsets[node + 1]
         columns = first + np.flatnonzero(self.allowed[first:last])
         boxes = np.empty((len(columns), len(self.allowed)), dtype=bool)
-        alive = split_box(self.allowed, columns, node, self.offsets, self.bits, boxes)
+        alive = split_box(self.allowed, columns, node, self.offsets, self.bits, self.roots, boxes)
         return Children(node, columns[alive], boxes[alive], columns[~alive])
 
     def evaluate(self, children: Children, slots: NDArray[np.int64], lam: FloatArray) -> FloatArray:
@@ -246,7 +308,7 @@ class TreeProof:
         if len(gone):
             self.counts["fixed_columns"] += len(gone)
             self.allowed[gone] = False
-            self.feasible = bool(propagate(self.allowed, self.offsets, self.bits))
+            self.feasible = bool(propagate(self.allowed, self.offsets, self.bits, self.roots))
         return self.feasible
 
     def commit(self, children: Children, bounds: FloatArray, cutoff: float) -> list[int]:
@@ -284,7 +346,7 @@ class TreeProof:
         assert not self._current, "the current box is not done"
         self.value, packed = self._open.pop(number)
         self.allowed = np.unpackbits(packed, count=len(self.allowed)).astype(bool)
-        self.feasible = bool(propagate(self.allowed, self.offsets, self.bits))
+        self.feasible = bool(propagate(self.allowed, self.offsets, self.bits, self.roots))
         self._current = True
 
     def drop(self, number: int) -> None:

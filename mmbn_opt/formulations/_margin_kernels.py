@@ -26,20 +26,23 @@ def margin_pass(
     intercept: FloatArray,
     active: IntArray,
     rival: IntArray,
+    first: int,
+    last: int,
 ) -> int:
     """Loss of every group at `x`, and the samples below gamma with their nearest rivals; returns how many they are.
+
+    Samples ``first`` to ``last - 1`` alone; what is found stands in `active` and `rival` from ``first`` on.
 
     ``margin_m = min_c sum_k x_k (log theta_k[true class] - log theta_k[c])``; loss_g = sum n_m (gamma - margin_m)_+.
     Samples must be in the order of their groups. A loss's tangent is ``intercept_g - gradient_g . y``.
     """
-    n_samples = index.shape[1]
     n_classes = table.shape[1]
     scores = np.empty((TILE, n_classes))
     loss[:] = 0.0
     intercept[:] = 0.0
     n_active = 0
-    for start in range(0, n_samples, TILE):
-        size = min(TILE, n_samples - start)
+    for start in range(first, last, TILE):
+        size = min(TILE, last - start)
         scores[:] = 0.0
         for k in columns:
             value = x[k]
@@ -63,8 +66,8 @@ def margin_pass(
             if margin < gamma:
                 loss[group[m]] += weight[m] * (gamma - margin)
                 intercept[group[m]] += weight[m] * gamma
-                active[n_active] = m
-                rival[n_active] = nearest
+                active[first + n_active] = m
+                rival[first + n_active] = nearest
                 n_active += 1
     return n_active
 
@@ -82,8 +85,10 @@ def margin_gradients(
     varying: NDArray[np.intp],
     gradients: FloatArray,
 ) -> None:
-    """``gradients[g, k] = sum over active m of group g of n_m (log theta_k[true class] - log theta_k[rival])``."""
-    gradients[:] = 0.0
+    """For each k of `varying`: ``gradients[g, k]``, the sum over active m of group g of n_m times the log ratio.
+
+    The ratio is that of ``theta_k`` at the true class to ``theta_k`` at the nearest rival.
+    """
     for k in varying:
         total = 0.0
         current = -1

@@ -8,7 +8,10 @@ point, with c*(m) the nearest rival and A_g the samples of group g below gamma,
 for every y, since each term is one affine piece of a minimum. Tables and index replace alpha, which is never formed.
 """
 
-from functools import cached_property
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,12 +23,15 @@ from ..heuristics.local_search import LocalSearch
 from ..heuristics.objectives import Loss
 from ..margins import MarginTables
 
-__all__ = ["DEFAULT_GROUPS", "MarginTerm", "RoundAndDescend", "class_link_rows", "parent_matrix"]
+__all__ = ["DEFAULT_GROUPS", "MarginTerm", "RoundAndDescend", "class_link_rows", "parent_matrix", "tree_root_columns"]
 
 FloatArray = NDArray[np.float64]
 
 DEFAULT_GROUPS = 12
 """Groups of samples of a term until a solver asks for another number."""
+
+
+_SAMPLES_A_PART = 2048
 
 
 class MarginTerm:
@@ -39,6 +45,8 @@ class MarginTerm:
     tables : MarginTables
     gamma : float
     n_groups : int
+    threads : int
+        No digit depends on it.
 
     Examples
     --------
@@ -53,7 +61,8 @@ class MarginTerm:
     True
     """
 
-    def __init__(self, tables: MarginTables, gamma: float, n_groups: int) -> None:
+    def __init__(self, tables: MarginTables, gamma: float, n_groups: int, threads: int = 1) -> None:
+        self._threads = threads
         n_groups = int(np.clip(n_groups, 1, tables.n_samples))
         by_class = np.argsort(tables.labels, kind="stable")
         group = np.empty(tables.n_samples, dtype=np.int32)
@@ -78,15 +87,29 @@ class MarginTerm:
     def _varying(self) -> NDArray[np.intp]:
         return np.flatnonzero(self._index.any(axis=1))
 
-    def _pass(self, x: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+    def _map(self, work: Callable[[int], Any], count: int) -> list[Any]:
+        numbers = range(count)
+        return list(map(work, numbers) if self._threads == 1 else _workers(self._threads).map(work, numbers))
+
+    def _pass(self, x: FloatArray) -> tuple[FloatArray, FloatArray, list[slice]]:
+        """Loss and intercept of every group, and where the samples below gamma stand in `_active` and `_rival`."""
         from ._margin_kernels import margin_pass
 
-        loss, intercept = np.empty(self._n_groups), np.empty(self._n_groups)
-        n_active = margin_pass(
-            self._tables.table, self._index, self._labels, self._weight, self._gamma, self._tables.binary, self._group,
-            np.flatnonzero(x), x, loss, intercept, self._active, self._rival,
-        )  # fmt: skip
-        return loss, intercept, n_active
+        columns = np.flatnonzero(x)
+        # By the number of samples alone, so that the number of threads changes no digit.
+        ends = np.linspace(0, len(self._labels), 1 + max(1, len(self._labels) // _SAMPLES_A_PART)).astype(int)
+        loss, intercept = np.empty((2, len(ends) - 1, self._n_groups))
+
+        def run(part: int) -> slice:
+            first, last = int(ends[part]), int(ends[part + 1])
+            count = margin_pass(
+                self._tables.table, self._index, self._labels, self._weight, self._gamma, self._tables.binary,
+                self._group, columns, x, loss[part], intercept[part], self._active, self._rival, first, last,
+            )  # fmt: skip
+            return slice(first, first + count)
+
+        found = self._map(run, len(ends) - 1)
+        return loss.sum(axis=0), intercept.sum(axis=0), found
 
     def values(self, x: FloatArray) -> FloatArray:
         """``f_g(x)``, shape (n_groups,)."""
@@ -96,17 +119,29 @@ class MarginTerm:
         """Values and supergradients of all groups at `x`."""
         from ._margin_kernels import margin_gradients
 
-        loss, intercept, n_active = self._pass(x)
-        gradients = np.empty((self._n_groups, len(x)))
-        margin_gradients(
-            self._tables.table, self._index, self._labels, self._weight, self._group, self._active, self._rival,
-            n_active, self._varying, gradients,
-        )  # fmt: skip
+        loss, intercept, found = self._pass(x)
+        active = np.concatenate([self._active[part] for part in found])
+        rival = np.concatenate([self._rival[part] for part in found])
+        gradients = np.zeros((self._n_groups, len(x)))
+        shares = np.array_split(self._varying, self._threads)
+
+        def run(share: int) -> None:
+            margin_gradients(
+                self._tables.table, self._index, self._labels, self._weight, self._group, active, rival, len(active),
+                shares[share], gradients,
+            )  # fmt: skip
+
+        self._map(run, self._threads)
         return GroupCuts(self.upper - loss, self.upper - intercept, gradients)
 
-    def regrouped(self, n_groups: int) -> "MarginTerm":
-        """The same sum over another number of groups."""
-        return MarginTerm(self._tables, self._gamma, n_groups)
+    def regrouped(self, n_groups: int, threads: int = 1) -> "MarginTerm":
+        """The same sum over another number of groups, computed by `threads` threads."""
+        return MarginTerm(self._tables, self._gamma, n_groups, threads)
+
+
+@cache
+def _workers(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="margins")
 
 
 def _deal(labels: NDArray[np.int32], weight: FloatArray, n_groups: int) -> NDArray[np.int32]:
@@ -145,6 +180,26 @@ def class_link_rows(candidates: CandidateParents) -> sp.csr_array:
         values += [1.0] * len(as_parent) + [-1.0] * len(own)
         n_rows += 1
     return sp.csr_array((values, (rows, columns)), shape=(n_rows, candidates.n_columns))
+
+
+def tree_root_columns(candidates: CandidateParents) -> NDArray[np.intp] | None:
+    """Of each feature the column {class}, where any tree of features can hang from any of its nodes; else None.
+
+    That takes candidates {}, {class} and {class, j} alone, {class} for every feature, and both or neither of two
+    features as the other's parent. Features without {class} or with another feature as required parent rule it out.
+    """
+    c = candidates.class_index
+    roots = np.full(candidates.n_nodes, -1, dtype=np.intp)
+    for i, options in enumerate(candidates.sets[:-1]):
+        if any(s and (c not in s or len(s) > 2) for s in options):
+            return None
+        pairs = [j for s in options if len(s) == 2 for j in s if j != c]
+        if not pairs:
+            continue  # the node stands alone
+        if (c,) not in options or any((i, c) not in candidates.sets[j] for j in pairs):
+            return None
+        roots[i] = candidates.column_of[i, (c,)]
+    return roots
 
 
 class RoundAndDescend:

@@ -13,7 +13,7 @@ from ..exceptions import InputError, SizeLimitError
 from ..heuristics.objectives import MarginLoss
 from ..margins import MarginTables
 from ..scores import log_odds
-from ..smoothing import Laplace
+from ..smoothing import Dirichlet, Laplace
 from .implicit import DEFAULT_GROUPS, MarginTerm
 from .structure_program import StructureFormulation
 
@@ -82,6 +82,10 @@ class MarginStructure(StructureFormulation):
 
     def _projected_score(self) -> tuple[FloatArray, MarginTerm, float]:
         return np.zeros(self.candidates.n_columns), MarginTerm(self.tables, self.gamma, n_groups=DEFAULT_GROUPS), 0.0
+
+    @property
+    def _score_equivalent(self) -> bool:
+        return isinstance(self.prior, Dirichlet)
 
     def _score_values(self, choice: NDArray[np.intp]) -> FloatArray:
         return np.minimum(self.tables.margins(choice), self.gamma)

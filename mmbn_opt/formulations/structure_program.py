@@ -28,7 +28,7 @@ from ..structure import Structure, find_cycle
 from ._estimate_checks import check_acyclic, check_estimates
 from .acyclicity import AcyclicityRows, acyclicity_rows, count_acyclicity, order_values, resolve
 from .base import Formulation, Start
-from .implicit import RoundAndDescend, class_link_rows, parent_matrix
+from .implicit import RoundAndDescend, class_link_rows, parent_matrix, tree_root_columns
 
 __all__ = ["StructureFormulation"]
 
@@ -201,6 +201,11 @@ class StructureFormulation(Formulation):
         _, cost, _, _, offset = self._score_part()
         return cost, None, offset
 
+    @property
+    def _score_equivalent(self) -> bool:
+        """Whether structures that differ in the direction of edges within a tree are worth exactly the same."""
+        return False
+
     def _build_projected(self) -> ChoiceProgram:
         candidates = self.candidates
         cost, term, offset = self._projected_score()
@@ -214,6 +219,7 @@ class StructureFormulation(Formulation):
             term=term,
             offset=offset,
             column_names=self._column_names(0, ()),
+            root_columns=tree_root_columns(candidates) if self._score_equivalent else None,
             primal_heuristic=RoundAndDescend(candidates, self._loss()),
         )
 

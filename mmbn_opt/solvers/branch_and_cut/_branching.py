@@ -71,6 +71,24 @@ def spread(rises: FloatArray, gap: float) -> float:
     return float((left * left).sum())
 
 
+@njit(cache=True, nogil=True)
+def node_scores(rise: FloatArray, allowed: BoolArray, offsets: NDArray[np.intp], gap: float) -> FloatArray:
+    """`spread` of each node's allowed columns; inf where at most one is left."""
+    nodes = len(offsets) - 1
+    scores = np.full(nodes, np.inf)
+    for node in range(nodes):
+        total, count = 0.0, 0
+        for k in range(offsets[node], offsets[node + 1]):
+            if allowed[k]:
+                count += 1
+                left = 1.0 - rise[k] / gap
+                if left > 0.0:
+                    total += left * left
+        if count > 1:
+            scores[node] = total
+    return scores
+
+
 def branching_order(tableau: Tableau, offsets: NDArray[np.intp], allowed: BoolArray, gap: float) -> list[int]:
     """Nodes with a choice left, the most promising first."""
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -78,9 +96,6 @@ def branching_order(tableau: Tableau, offsets: NDArray[np.intp], allowed: BoolAr
         tableau.T, tableau.b, tableau.d, tableau.basic, tableau.nonbasic, tableau.height, tableau.width,
         tableau.n_columns, owner, allowed,
     )  # fmt: skip
-    scored = []
-    for node in range(len(offsets) - 1):
-        first, last = offsets[node], offsets[node + 1]
-        if np.count_nonzero(allowed[first:last]) > 1:
-            scored.append((spread(rise[first:last][allowed[first:last]], gap), node))
-    return [node for _, node in sorted(scored)]
+    scores = node_scores(rise, allowed, offsets, gap)
+    order = np.argsort(scores, kind="stable")
+    return [int(node) for node in order[np.isfinite(scores[order])]]

@@ -42,6 +42,8 @@ class Incumbent:
         self._rel_gap, self._abs_gap = rel_gap, abs_gap
         self._news, self._seconds_left = news, seconds_left
         self._calls = 0
+        self._due = 0
+        self._last_success = 0
         self._longest = 0.0
         self.x: FloatArray | None = None
         self.loss = math.inf
@@ -62,15 +64,18 @@ class Incumbent:
         if loss >= self.loss - 1e-12 * max(1.0, abs(loss)) or program.violation(point) > 1e-6:
             return False
         self.x, self.loss = point, loss
+        self._last_success = self._calls
         self._news(point, loss)
         return True
 
     def consider(self, x: FloatArray) -> None:
-        """Round and improve a fractional point, more rarely as the search goes on."""
+        """Round and improve a fractional point, more rarely the longer nothing better was found."""
         self._calls += 1
-        heuristic = self._pool.program.primal_heuristic
-        if self._calls > 40 and self._calls % 10:
+        if self._calls < self._due:
             return
+        if self._calls > 40:
+            self._due = self._calls + max(10, (self._calls - self._last_success) // 10)
+        heuristic = self._pool.program.primal_heuristic
         left = self._seconds_left()
         if left is not None and left < 1.5 * self._longest:
             return

@@ -19,16 +19,14 @@ Slots = NDArray[np.int64]
 class RowPool:
     """Rows ``rows[t] . x + s[group[t]] >= rhs[t]``; a row lives as long as somebody holds it.
 
-    Every row is announced to the proof by its origin (a point, a node set, a row of the program), never by its numbers.
+    The proof makes every row from its origin (a point, a node set, a row of the program) and owns its numbers; here
+    slots are given out and taken back.
     """
 
     program: ChoiceProgram
     term: ConcaveTerm | None
     separator: ClusterSeparator
     proof: TreeProof
-    rows: FloatArray = field(init=False)
-    rhs: FloatArray = field(init=False)
-    group: NDArray[np.int32] = field(init=False)
     holders: NDArray[np.int64] = field(init=False)
     _free: list[int] = field(default_factory=list)
     _clusters: dict[bytes, int] = field(default_factory=dict)
@@ -36,8 +34,6 @@ class RowPool:
 
     def __post_init__(self) -> None:
         size = 256
-        self.rows = np.zeros((size, self.program.n_columns))
-        self.rhs, self.group = np.zeros(size), np.full(size, -1, dtype=np.int32)
         self.holders = np.zeros(size, dtype=np.int64)
         self._free = list(range(size - 1, -1, -1))
         self.upper = np.zeros(0) if self.term is None else self.term.upper
@@ -50,15 +46,27 @@ class RowPool:
     @property
     def n_rows(self) -> int:
         """Rows alive."""
-        return len(self.rhs) - len(self._free)
+        return len(self.holders) - len(self._free)
+
+    @property
+    def rows(self) -> FloatArray:
+        """Coefficients by slot."""
+        return self.proof.rows
+
+    @property
+    def rhs(self) -> FloatArray:
+        """Right sides by slot."""
+        return self.proof.rhs
+
+    @property
+    def group(self) -> NDArray[np.int32]:
+        """Loss group of each slot, -1 for none."""
+        return self.proof.group
 
     def _take(self, count: int) -> Slots:
         if len(self._free) < count:
-            size = len(self.rhs)
+            size = len(self.holders)
             more = max(count, size // 2)
-            self.rows = np.concatenate([self.rows, np.zeros((more, self.rows.shape[1]))])
-            self.rhs = np.concatenate([self.rhs, np.zeros(more)])
-            self.group = np.concatenate([self.group, np.full(more, -1, dtype=np.int32)])
             self.holders = np.concatenate([self.holders, np.zeros(more, dtype=np.int64)])
             self._free[:0] = range(size + more - 1, size - 1, -1)
         slots = np.array([self._free.pop() for _ in range(count)], dtype=np.int64)
@@ -82,8 +90,6 @@ class RowPool:
         """The program's own rows."""
         slots = self._take(self.program.A.shape[0])
         for row, slot in enumerate(slots):
-            self.rows[slot] = -self.program.A[[row]].toarray()[0]
-            self.rhs[slot], self.group[slot] = -self.program.row_upper[row], -1
             self.proof.set_program_row(int(slot), row)
         return slots
 
@@ -94,8 +100,6 @@ class RowPool:
             self.holders[self._clusters[key]] += 1
             return self._clusters[key]
         slot = int(self._take(1)[0])
-        self.rows[slot] = self.separator.row(members)
-        self.rhs[slot], self.group[slot] = 1.0, -1
         self.proof.set_cluster_row(slot, members)
         self._clusters[key], self._cluster_of[slot] = slot, key
         return slot
@@ -111,14 +115,13 @@ class RowPool:
         """
         if self.term is None:
             return np.zeros(0, dtype=np.int64), 0.0
-        cuts = self.term.cuts(point)
+        cuts = self.proof.ask(point)
         lifted = self.upper - cuts.intercepts
         violation = lifted - cuts.gradients @ target - losses
         groups = np.flatnonzero(violation > tolerance)
         slots = self._take(len(groups))
-        self.rows[slots], self.rhs[slots], self.group[slots] = cuts.gradients[groups], lifted[groups], groups
         if len(groups):
-            self.proof.set_cut_rows(slots, point, groups)
+            self.proof.set_cut_rows(slots, groups)
         return slots, float((self.upper - cuts.values).sum())
 
     def loss(self, x: FloatArray) -> float:

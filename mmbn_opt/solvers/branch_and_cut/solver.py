@@ -57,7 +57,6 @@ class BranchAndCut(Solver):
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.IMPLICIT_CONCAVE})
     at_limit: ClassVar[str] = "stops itself; the bound of every open box is proved anew"
     ignores: ClassVar[Mapping[str, str]] = {
-        "threads": "the tree is searched by one",
         "feasibility_tol": "every incumbent is a whole structure and feasible as such",
         "verbose": "it has no log beside the trace",
     }

@@ -12,6 +12,7 @@ from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.formulations import BinarySoftMarginStructure, SoftMarginStructure
 from mmbn_opt.formulations.implicit import MarginTerm, class_link_rows, parent_matrix
 from mmbn_opt.lagrangian import find_hub
+from mmbn_opt.margins import MarginTables
 from mmbn_opt.program import ProgramKind
 from mmbn_opt.solvers.branch_and_cut import _simplex as simplex
 from mmbn_opt.solvers.branch_and_cut._master import Master
@@ -196,3 +197,17 @@ def test_forbidden_columns_raise_the_value_or_end_in_a_ray() -> None:
     assert tableau.optimise(allowed, 1e6, 1000) == simplex.INFEASIBLE
     proof.allowed = allowed
     assert proof.prove(rows, tableau.multipliers(rows, 1e6)) >= 1e6
+
+
+def test_threads_change_no_digit_of_a_cut() -> None:
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 3, size=(9_000, 3))
+    data = DiscreteDataset.from_arrays(codes, rng.integers(0, 3, size=9_000), sample_weight=rng.random(9_000) + 0.5)
+    formulation = SoftMarginStructure(data)
+    tables = MarginTables.build(data, formulation.candidates, formulation.prior, binary=False)
+    alone, together = (MarginTerm(tables, 2.0, 7, threads) for threads in (1, 2))
+    for _ in range(3):
+        x = random_point(rng, formulation.candidates.offsets)
+        for one, other in zip(alone.cuts(x), together.cuts(x), strict=True):
+            assert np.array_equal(one, other)
+        assert np.array_equal(alone.values(x), together.values(x))
