@@ -28,12 +28,28 @@ class AutoRule:
     condition: str
     solver: str
     applies: Callable[[ProgramSize], bool] = field(default=lambda size: True, repr=False)
+    suits: Callable[[Formulation], bool] = field(default=lambda formulation: True, repr=False)
 
 
 SMALL_ROW_FORM = 20_000
 """Non-zeros of the row form up to which HiGHS is done before another engine has warmed up (see docs: exact search)."""
 
+SUBSET_NODES, SUBSET_COLUMNS = 30, 2_000
+"""Nodes, or columns, up to which the search over subsets is done in seconds (see docs: decomposable scores)."""
+
 AUTO_RULES: tuple[AutoRule, ...] = (
+    AutoRule(
+        ProgramKind.IMPLICIT_CONCAVE,
+        "maximum branchings solve it",
+        "branch_and_cut",
+        suits=lambda formulation: bool(getattr(formulation, "solved_by_branching", False)),
+    ),
+    AutoRule(
+        ProgramKind.LINEAR_CHOICE,
+        f"at most {SUBSET_NODES} nodes or {SUBSET_COLUMNS:,} parent sets",
+        "subset_search",
+        lambda size: size.rows < 2 * SUBSET_NODES or size.columns <= SUBSET_COLUMNS,
+    ),
     AutoRule(
         ProgramKind.MIXED_INTEGER,
         f"at most {SMALL_ROW_FORM:,} non-zeros",
@@ -102,7 +118,8 @@ def choose_solver(formulation: Formulation, solver: str | Solver) -> tuple[type[
         name, found = solver.name, type(solver)
     elif solver == "auto":
         for rule in AUTO_RULES:
-            if rule.kind in formulation.emits and rule.applies(formulation.estimate_size(rule.kind)):
+            fits = rule.kind in formulation.emits and rule.suits(formulation)
+            if fits and rule.applies(formulation.estimate_size(rule.kind)):
                 return get_solver_class(rule.solver), rule.kind, f"auto: {rule.kind}, {rule.condition} -> {rule.solver}"
         raise InputError(f"No automatic rule fits {type(formulation).__name__}; name a solver.")
     else:

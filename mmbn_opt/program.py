@@ -33,6 +33,7 @@ class ProgramKind(Enum):
 
     MIXED_INTEGER = "mixed-integer linear program"
     IMPLICIT_CONCAVE = "choice program with an implicit concave term"
+    LINEAR_CHOICE = "choice program with a linear objective"
     NONLINEAR = "nonlinear program"
     CONVEX = "convex program"
 

@@ -1,9 +1,10 @@
 """Decomposable scores through the same program, without margin rows."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,14 @@ from numpy.typing import NDArray
 from ..candidates import CandidateParents
 from ..exceptions import InputError
 from ..heuristics.objectives import LinearLoss
+from ..heuristics.order_search import OrderSearch
+from ..heuristics.trees import naive_bayes, tan_cmi
 from ..local_scores import dominated_columns, local_scores
 from ..network import BayesianNetwork
+from ..program import ProgramKind, ProgramSize
 from ..scores import DecomposableScore, structure_score
 from ..structure import Structure
+from .base import Start
 from .structure_program import StructureFormulation
 
 __all__ = ["DecomposableStructure"]
@@ -61,6 +66,7 @@ class DecomposableStructure(StructureFormulation):
     parent_sets: Literal["all", "margin"] = "all"
 
     title: ClassVar[str] = "Decomposable-score structure"
+    emits: ClassVar[frozenset[ProgramKind]] = StructureFormulation.emits | {ProgramKind.LINEAR_CHOICE}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -122,6 +128,45 @@ class DecomposableStructure(StructureFormulation):
         cost = np.repeat(best, np.diff(self.candidates.offsets)) - self.local_scores
         return None, cost, np.zeros(0), np.zeros(0), -float(best.sum())
 
+    def estimate_size(self, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> ProgramSize:
+        """Rows, columns and an upper estimate of the non-zeros, without building anything large."""
+        return super().estimate_size(_as_built(kind))
+
+    def build(self, kind: Any = ProgramKind.MIXED_INTEGER) -> Any:
+        """Emit the program; both kinds of choice program are one and the same `ChoiceProgram`."""
+        return super().build(_as_built(kind))
+
+    def encode(self, model: BayesianNetwork, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> FloatArray:
+        """Program vector of a network; see `StructureFormulation.encode`."""
+        return super().encode(model, _as_built(kind))
+
+    def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
+        """Naive Bayes, TAN by conditional mutual information, then what a search over orders finds from the better one.
+
+        Where a maximum branching is the optimum (`solved_by_branching`) there is nothing to search for.
+        """
+        structures = [self._within_candidates(make(self.merged)) for make in (naive_bayes, tan_cmi)]
+        best = self.choice_of(self.trivial_start().model.structure)
+        for name, structure in zip(("naive_bayes", "tan_cmi"), structures, strict=True):
+            if structure is not None:
+                choice = self.choice_of(structure)
+                yield Start(self.model_of(structure), name)
+                if self.local_scores[choice].sum() > self.local_scores[best].sum():
+                    best = choice
+        if self.solved_by_branching:
+            return
+        for choice, _ in OrderSearch(self.candidates, -self.local_scores, seed=seed, deadline=deadline).run(best):
+            yield Start(self.model_of(self.structure_of(choice)), "order_search")
+
+    @cached_property
+    def solved_by_branching(self) -> bool:
+        """Whether every node but the class has at most one parent besides the class, which is in all its sets.
+
+        The optimum is then the best of one maximum branching for each parent set of the class (Edmonds 1967).
+        """
+        c = self.candidates.class_index
+        return all(not s or (c in s and len(s) <= 2) for options in self.candidates.sets[:c] for s in options)
+
     def trivial_bound(self) -> float:
         """Every node with its best parent set, cycles or not."""
         return float(self._best_per_node().sum())
@@ -129,3 +174,7 @@ class DecomposableStructure(StructureFormulation):
     def evaluate(self, model: BayesianNetwork) -> float:
         """Score of a network's structure on the data."""
         return structure_score(model.structure, self.data, self.score, self.ess)
+
+
+def _as_built(kind: ProgramKind) -> ProgramKind:
+    return ProgramKind.IMPLICIT_CONCAVE if kind is ProgramKind.LINEAR_CHOICE else kind
