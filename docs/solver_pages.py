@@ -52,7 +52,14 @@ def _page(name: str, solver: type[Solver]) -> str:
         ('chosen by `"auto"`', "; ".join(rules) or "never"),
         ("at a limit or when stopped", solver.at_limit),
     ]
-    lines = [f"# {solver.title}", "", "| | |", "|---|---|", *(f"| {key} | {value} |" for key, value in facts), ""]
+    lines = [
+        f"# {solver.title} (`{name}`)",
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {key} | {value} |" for key, value in facts),
+        "",
+    ]
     lines += ["```{eval-rst}", f".. autoclass:: {solver.__module__}.{solver.__qualname__}", "   :no-index:", "```", ""]
     lines += _settings(solver)
     lines += _ignored(solver)
