@@ -344,7 +344,7 @@ def checked_weight(sample_weight: Any, n_rows: int) -> FloatArray:
         raise InputError(f"sample_weight has shape {weight.shape}; it needs one number for each of the {n_rows} rows.")
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
     if len(bad):
-        raise InputError(f"sample_weight must be finite and >= 0; row {bad[0]} has {weight[bad[0]]!r}.")
+        raise InputError(f"sample_weight must be finite and >= 0; row {bad[0]} has {float(weight[bad[0]])!r}.")
     return weight
 
 

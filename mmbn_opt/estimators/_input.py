@@ -88,22 +88,22 @@ def read_labels(estimator: BaseEstimator, y: Any, frame: pd.DataFrame) -> Labels
     name = y.name if isinstance(y, pd.Series) and isinstance(y.name, str) and y.name else "class"
     while name in frame.columns:
         name += "_"
-    if isinstance(y, (pd.Series, pd.Index, pd.Categorical)):
+    if isinstance(y, (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)):
         missing = int(pd.isna(y).sum())
         if missing:
             raise InputError(f"Input y contains NaN: {missing} of {len(y)} labels are missing. Label or drop the rows.")
         y = _plain_labels(y)
     values: NDArray[Any] = column_or_1d(y, warn=True)
     assert_all_finite(values, estimator_name=type(estimator).__name__, input_name="y")
+    if values.dtype == object:
+        kinds = sorted({type(v).__name__ for v in values})
+        if len(kinds) > 1:
+            raise InputError(f"y mixes labels of the types {kinds}, which have no order; turn all of them into text.")
     check_classification_targets(values)
     if len(values) != len(frame):
         raise InputError(
             f"Found input variables with inconsistent numbers of samples: X has {len(frame)} rows, y has {len(values)}."
         )
-    if values.dtype == object:
-        kinds = sorted({type(v).__name__ for v in values})
-        if len(kinds) > 1:
-            raise InputError(f"y mixes labels of the types {kinds}, which have no order; turn all of them into text.")
     return Labels(values, name)
 
 
