@@ -9,10 +9,11 @@ JOBS ?= 0
 # Not `python -m pytest`: that would put the root, and with it the links, on the import path.
 PYTEST := $(BIN)/pytest
 DEMO_OUT ?= demo-output
+FUZZ_MINUTES ?= 10
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-slow check lint types layers docs doctest bench format clean
+.PHONY: help demo test test-slow check lint types layers docs doctest bench fuzz format clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -46,6 +47,9 @@ doctest: $(VENV)/.stamp-test ## run the examples of the README, the docs pages a
 
 bench: $(VENV)/.stamp-test ## the benchmarks, one after the other
 	@for script in benchmarks/*.py; do [ -e "$$script" ] || continue; echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+
+fuzz: $(VENV)/.stamp-test ## spoil files and see whether the readers stand it, for FUZZ_MINUTES (10)
+	$(BIN)/python tests/fuzz/long_run.py --minutes $(FUZZ_MINUTES)
 
 format: $(VENV)/.stamp-lint ## put the sources into the house form
 	$(BIN)/ruff check --fix .

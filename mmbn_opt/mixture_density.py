@@ -59,8 +59,10 @@ class MixtureDensity:
             )
         if not (np.isfinite(self.means).all() and np.isfinite(self.covariances).all()):
             raise InputError("The means and covariances of a mixture must be finite.")
-        if np.isnan(self.log_weights).any() or abs(float(np.exp(self.log_weights).sum()) - 1.0) > _WEIGHT_TOLERANCE:
-            raise InputError(f"The weights of a mixture must sum to 1, got {np.exp(self.log_weights).tolist()}.")
+        with np.errstate(over="ignore"):
+            weights = np.exp(self.log_weights)
+        if np.isnan(weights).any() or abs(float(weights.sum()) - 1.0) > _WEIGHT_TOLERANCE:
+            raise InputError(f"The weights of a mixture must sum to 1, got {weights.tolist()}.")
         if self.is_diagonal and not (self.covariances > 0).all():
             raise InputError(f"Variances must be positive; the smallest is {self.covariances.min()!r}.")
         if not self.is_diagonal and not all(_is_positive_definite(c) for c in self.covariances):

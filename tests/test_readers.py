@@ -283,6 +283,13 @@ def test_text_that_is_no_table(write, text, told):
         read_table(write("t.csv", text))
 
 
+def test_whole_numbers_that_no_type_holds_are_text(write):
+    frame = read_table(write("t.csv", f"a,b,c\n{'9' * 19},1,{'1' * 5000}\n1,9223372036854775807,2\n"))
+    assert frame["b"].dtype == np.int64
+    assert is_text(frame["a"])
+    assert frame["c"].tolist() == ["1" * 5000, "2"]
+
+
 # --- paths ---------------------------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ import zlib
 from pathlib import Path
 
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
+from mmbn_opt.readers.content import read_at_most
 
 __all__ = ["MAX_BYTES", "read_text"]
 
@@ -36,7 +37,7 @@ def read_text(path: str | Path, what: str, *, max_bytes: int = MAX_BYTES) -> str
                 else f"{str(file)!r} ends in .gz but is not gzip-compressed; rename or compress it."
             )
         with gzip.open(file) if packed else file.open("rb") as stream:
-            content = stream.read(max_bytes + 1)
+            content = read_at_most(stream, max_bytes + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FormatError(f"{str(file)!r} is a damaged gzip file: {error}.") from error
     except FileNotFoundError:

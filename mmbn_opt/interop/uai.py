@@ -99,15 +99,16 @@ def read_uai(
     reader = _Reader(read_text(path, "UAI file"), str(path))
     step = _step(layout)
     cards, scopes = reader.preamble()
-    known = _variables(variables, cards, repr(str(path)))
-    names = [v.name for v in known]
-    chosen = target if isinstance(target, str) else names[_position(target, len(names))]
     shapes = [(prod(cards[p] for p in scope[:-1]), cards[scope[-1]]) for scope in scopes]
     if (cells := sum(map(prod, shapes))) > max_cells:
         raise SizeLimitError(
             f"The tables of {str(path)!r} have {cells:,} cells; the limit is max_cells={max_cells:,}. "
             "Nothing was allocated for them; raise max_cells to read the file."
         )
+    reader.refuse_shorter_than(cells)
+    known = _variables(variables, cards, repr(str(path)))
+    names = [v.name for v in known]
+    chosen = target if isinstance(target, str) else names[_position(target, len(names))]
     families = {}
     for scope, shape in zip(scopes, shapes, strict=True):
         table = reader.table(shape, names[scope[-1]])
@@ -204,6 +205,11 @@ class _Reader:
         if len({scope[-1] for scope in scopes}) != n:
             self.fail("two tables have the same child, which is the last variable of a scope.")
         return cards, scopes
+
+    def refuse_shorter_than(self, n_numbers: int) -> None:
+        """Refuse a text that is too short for its numbers, before anything is made for their states."""
+        if 2 * n_numbers > len(self.text) + 1:
+            self.fail(f"the file ends long before the {n_numbers:,} numbers that its tables must have.")
 
     def table(self, shape: tuple[int, int], name: str) -> NDArray[np.float64]:
         cells = prod(shape)

@@ -4,14 +4,27 @@ import gzip
 import io
 import re
 import zlib
+from typing import BinaryIO
 
 from mmbn_opt.exceptions import FormatError, SizeLimitError
 
-__all__ = ["ARFF", "DELIMITED", "PARQUET", "decode", "foreign_format", "gunzip", "is_gzip", "text_format"]
+__all__ = [
+    "ARFF",
+    "DELIMITED",
+    "PARQUET",
+    "decode",
+    "foreign_format",
+    "gunzip",
+    "is_gzip",
+    "read_at_most",
+    "text_format",
+]
 
 DELIMITED = "delimited text"
 ARFF = "an ARFF file"
 PARQUET = "a Parquet file"
+
+_PART = 1 << 20
 
 _SIGNATURES = (
     (rb"\x1f\x8b", "gzip-compressed twice"),
@@ -46,11 +59,27 @@ def is_gzip(raw: bytes) -> bool:
     return raw.startswith(b"\x1f\x8b")
 
 
+def read_at_most(stream: BinaryIO | gzip.GzipFile, n_bytes: int) -> bytes:
+    """Up to so many bytes, taken in parts: one request for the limit would allocate it for the smallest file.
+
+    Examples
+    --------
+    >>> read_at_most(io.BytesIO(b"abc"), 2)
+    b'ab'
+    """
+    parts = []
+    left = n_bytes
+    while left > 0 and (part := stream.read(min(left, _PART))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
 def gunzip(raw: bytes, source: str, max_bytes: int) -> bytes:
     """Decompress, or say that the stream is damaged or holds more than `max_bytes`; nothing beyond is unpacked."""
     try:
         with gzip.open(io.BytesIO(raw)) as stream:
-            content = stream.read(max_bytes + 1)
+            content = read_at_most(stream, max_bytes + 1)
     except (EOFError, OSError, zlib.error) as error:
         raise FormatError(
             f"{source}: the gzip stream is damaged ({error}). Copy or download the file again."

@@ -160,8 +160,10 @@ def _typed(cells: NDArray[np.object_], missing: frozenset[str], name: str, sourc
     known = present[rows]
     found = [text for text in texts if text not in missing]
     if all(WHOLE_NUMBER.fullmatch(text) for text in found) and found:
-        integers = [int(text) if text not in missing else 0 for text in texts]
-        if max(map(abs, integers)) <= np.iinfo(np.int64).max:
+        # The longest 64-bit number has 19 digits and a sign; Python refuses to convert thousands of them.
+        fits = max(map(len, found)) <= 20
+        integers = [int(text) if text not in missing else 0 for text in texts] if fits else []
+        if fits and max(map(abs, integers)) <= np.iinfo(np.int64).max:
             values = np.array(integers, dtype=np.int64)[rows]
             return pd.Series(values) if known.all() else pd.Series(pd.arrays.IntegerArray(values, ~known))
     elif all(_NUMBER.fullmatch(text) for text in found):

@@ -1,0 +1,289 @@
+"""Readers, files to spoil for them, and ways to spoil a file: what the fuzz tests and the long run share."""
+
+import gzip
+import io
+import re
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+
+import mmbn_opt as mm
+from mmbn_opt.interop import read_jkl, write_jkl
+from mmbn_opt.interop.mixture_json import load_mixture
+
+Check = Callable[[Path], object]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader with what is asked of its answer, whole files of its kind, and words that mean something to it."""
+
+    ending: str
+    check: Check
+    seeds: tuple[bytes, ...]
+    words: tuple[bytes, ...]
+
+
+NUMBERS = (
+    b"0", b"-1", b"1e308", b"-1e999", b"1e-400", b"nan", b"inf", b"0x10", b"1_0", b"999999999", b"99999999999999999999",
+    b"4294967296", b"9" * 400, b"1" * 5000, b".5", b"5.", b"+.5e-1", b"1e", b"\xd9\xa3",
+)  # fmt: skip
+ANYWHERE = (
+    b'"', b"'", b"\\", b"{", b"}", b"[", b"]", b"(", b")", b",", b";", b"|", b"\t", b"\n", b"\r", b" ", b"%", b"#",
+    b"//", b"/*", b"*/", b"<", b">", b"&", b"=", b":", b"?", b"\x00", b"\xef\xbb\xbf", b"\xff", b"\xc3\xa4",
+    b"\xed\xa0\x80",
+)  # fmt: skip
+
+
+def network() -> mm.BayesianNetwork:
+    """A network with a class parent, two feature parents, cut points, odd labels and a zero."""
+    rows = pd.DataFrame(
+        {
+            "a": ["x", "y", "5more", "x", "y", "x"] * 3,
+            "b b": ["(0, 1]", "z", "z", "(0, 1]", "z", "z"] * 3,
+            "n": [0.5, 1.5, 2.5, 7.5, 8.5, 9.5] * 3,
+            "class": ["no", "no", "no", "yes", "yes", "yes"] * 3,
+        }
+    )
+    data = mm.prepare(rows, "class").data
+    edges = [("class", "a"), ("a", "b b"), ("class", "b b"), ("n", "class")]
+    return mm.BayesianNetwork.fit(mm.from_edges(data, edges), data, smoothing=0.5)
+
+
+def _bytes_of(write: Callable[[Path], object], name: str) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder) / name)
+        return (Path(folder) / name).read_bytes()
+
+
+def use_network(model: mm.BayesianNetwork) -> None:
+    """What a network that was read must stand: it is normalised, answers, and is written and read again as the same."""
+    for table in model.log_cpts:
+        assert np.allclose(np.exp(table).sum(axis=1), 1.0, atol=1e-5)
+    nothing = np.full((1, len(model.features)), -1, dtype=np.int32)
+    try:
+        joint = model.log_joint(nothing)
+    except mm.SizeLimitError:
+        joint = None
+    if joint is not None:
+        assert np.allclose(np.exp(joint).sum(), 1.0, atol=1e-4)
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model.json")
+        again = mm.BayesianNetwork.load(Path(folder) / "model.json")
+        assert again.variables == model.variables
+        assert again.structure == model.structure
+        try:
+            model.to_bif(Path(folder) / "model.bif")
+        except mm.InputError:
+            return
+        again = mm.BayesianNetwork.from_bif(Path(folder) / "model.bif", model.target.name)
+        assert again.structure == model.structure
+
+
+def use_table(frame: pd.DataFrame) -> None:
+    """What a table that was read must stand: it is prepared for each policy, or refused by an error of ours."""
+    assert frame.columns.is_unique
+    if not len(frame.columns):
+        return
+    target = str(frame.columns[-1])
+    for policy in ("error", "drop", "state"):
+        try:
+            data = mm.prepare(frame, target, missing=policy).data  # type: ignore[arg-type]
+            model = mm.BayesianNetwork.fit(mm.naive_bayes(data), data)
+        except mm.MmbnError:
+            continue
+        assert np.allclose(model.predict_proba(data).sum(axis=1), 1.0)
+
+
+def _network_from(read: Callable[..., mm.BayesianNetwork], *arguments: Any) -> Check:
+    return lambda path: use_network(read(path, *arguments))
+
+
+def _check_mixture(path: Path) -> None:
+    model = load_mixture(path)
+    assert len(model.predict(np.zeros((1, len(model.feature_names))))) == 1
+
+
+def _check_jkl(path: Path) -> None:
+    scores = read_jkl(path)
+    with tempfile.TemporaryDirectory() as folder:
+        if all(scores.values()):
+            write_jkl(Path(folder) / "s.jkl", list(scores), scores)
+            assert read_jkl(Path(folder) / "s.jkl") == scores
+
+
+def _check_table(path: Path) -> None:
+    use_table(mm.read_table(path))
+
+
+CSV = b'a,b,n,class\nx,"u, v",1.5,no\ny,"say ""w""",2,yes\n?,u,-3e2,no\nz,,4,yes\n'
+ARFF = b"""% weather
+@relation 'some weather'
+@attribute outlook {sunny, 'very, bad', "it's"}
+@attribute temperature real
+@attribute count integer
+@attribute note string
+@attribute class {yes, no}
+@data
+sunny, 1.5, 3, 'a b', yes % comment
+'very, bad', ?, 4, "q\\"", no
+{0 "it's", 1 2e3, 3 'n', 4 no}
+"""
+JKL = b"3\na 2\n-10.5 0\n-8.25 2 b c\nb 1\n-3 0\n\nc 1\n-1e-3 1 a\n"
+FILES = Path(__file__).parent / "interop" / "files"
+
+
+def _mixture() -> bytes:
+    model = mm.MixtureClassifier.fit([[0.0, 1.0], [1.0, 0.5], [5.0, 2.0], [6.0, 3.0]], [False, False, True, True])
+    return _bytes_of(model.save, "model.json")
+
+
+def _parquet() -> bytes:
+    frame = pd.DataFrame({"a": ["x", None, "y"], "n": [1.5, 2.5, None], "class": pd.Categorical(["u", "v", "u"])})
+    stream = io.BytesIO()
+    frame.to_parquet(stream)
+    return stream.getvalue()
+
+
+@cache
+def targets() -> dict[str, Target]:
+    """Every reader, by the name of what it reads."""
+    model, cls = network(), mm.BayesianNetwork
+    bif = (_bytes_of(model.to_bif, "n.bif"), *(path.read_bytes() for path in sorted(FILES.glob("*.bif"))))
+    words = (b"network", b"variable", b"probability", b"property", b"type", b"discrete", b"default", b"table", b"class")
+    found = {
+        "csv": Target(".csv", _check_table, (CSV, CSV.replace(b",", b";")), (b"NA", b"True", b'""', b"a")),
+        "csv.gz": Target(".csv.gz", _check_table, (gzip.compress(CSV),), (b"\x1f\x8b",)),
+        "no ending": Target("", _check_table, (CSV, ARFF), (b"PAR1", b"PK\x03\x04", b"\x80\x04", b"@relation")),
+        "arff": Target(".arff", _check_table, (ARFF,), (b"@attribute", b"@data", b"{0 1}", b"numeric", b"?")),
+        "bif": Target(".bif", _network_from(cls.from_bif, "class"), bif, words),
+        "bif.gz": Target(".bif.gz", _network_from(cls.from_bif, "class"), (gzip.compress(bif[0]),), ()),
+        "json": Target(
+            ".json",
+            _network_from(cls.load),
+            (_bytes_of(model.save, "n.json"),),
+            (b"null", b"true", b"[[[[", b'{"interval": [0, 1], "closed": "left"}', b'{"timestamp": "2020"}', b'"-inf"'),
+        ),
+        "mixture": Target(".json", _check_mixture, (_mixture(),), (b"null", b"true", b"[[]]", b"-1")),
+        "uai": Target(".uai", _network_from(cls.from_uai), (_bytes_of(model.to_uai, "n.uai"),), (b"BAYES", b"MARKOV")),
+        "jkl": Target(".jkl", _check_jkl, (JKL,), (b"a", b"b", b"0 0", b"1 1 a")),
+    }
+    markup = (
+        b"<!ENTITY a 'b'>",
+        b"<TABLE>",
+        b"</TABLE>",
+        b"<GIVEN>",
+        b"<NAME/>",
+        b"&a;",
+        b"<![CDATA[",
+        b"<!--",
+        b"<FOR>",
+    )
+    with suppress(mm.MissingDependencyError):
+        xml = _bytes_of(model.to_xmlbif, "n.xml")
+        found["xmlbif"] = Target(".xml", _network_from(cls.from_xmlbif, "class"), (xml,), markup)
+    with suppress(ImportError):
+        found["parquet"] = Target(".parquet", _check_table, (_parquet(),), (b"PAR1",))
+    return found
+
+
+_TOKEN = re.compile(rb"[0-9][0-9.eE+-]*|[A-Za-z_@]+|.", re.DOTALL)
+
+
+@st.composite
+def spoiled(draw: st.DrawFn, target: Target) -> bytes:
+    """A whole file after a few changes that know what words, numbers and lines are; or just bytes."""
+    if draw(st.integers(0, 19)) == 0:
+        return draw(st.binary(max_size=300))
+    text = draw(st.sampled_from(target.seeds))
+    for _ in range(draw(st.integers(1, 4))):
+        text = draw(st.sampled_from(_CHANGES))(draw, text, target)
+    return text
+
+
+def _place(draw: st.DrawFn, text: bytes) -> int:
+    return draw(st.integers(0, len(text)))
+
+
+def _word(draw: st.DrawFn, target: Target) -> bytes:
+    return draw(st.sampled_from((*ANYWHERE, *NUMBERS, *target.words)))
+
+
+def _insert(draw: st.DrawFn, text: bytes, target: Target) -> bytes:
+    at = _place(draw, text)
+    return text[:at] + _word(draw, target) + text[at:]
+
+
+def _repeat(draw: st.DrawFn, text: bytes, target: Target) -> bytes:
+    at = _place(draw, text)
+    return text[:at] + _word(draw, target) * draw(st.sampled_from([2, 40, 3000])) + text[at:]
+
+
+def _cut(draw: st.DrawFn, text: bytes, target: Target) -> bytes:
+    at = _place(draw, text)
+    return text[:at] + text[at + draw(st.integers(1, 40)) :]
+
+
+def _truncate(draw: st.DrawFn, text: bytes, target: Target) -> bytes:
+    return text[: _place(draw, text)]
+
+
+def _double(draw: st.DrawFn, text: bytes, target: Target) -> bytes:
+    at, size = _place(draw, text), draw(st.integers(1, 200))
+    return text[: at + size] + text[at:]
+
+
+def _byte(draw: st.DrawFn, text: bytes, target: Target) -> bytes:
+    at = _place(draw, text)
+    return text[:at] + bytes([draw(st.integers(0, 255))]) + text[at + 1 :]
+
+
+def _replace_token(draw: st.DrawFn, text: bytes, target: Target) -> bytes:
+    found = _TOKEN.search(text, _place(draw, text))
+    return text if found is None else text[: found.start()] + _word(draw, target) + text[found.end() :]
+
+
+def _replace_number(draw: st.DrawFn, text: bytes, target: Target) -> bytes:
+    places = list(re.finditer(rb"[0-9][0-9.eE+-]*", text))
+    if not places:
+        return text
+    found = places[draw(st.integers(0, len(places) - 1))]
+    return text[: found.start()] + draw(st.sampled_from(NUMBERS)) + text[found.end() :]
+
+
+def _move_line(draw: st.DrawFn, text: bytes, target: Target) -> bytes:
+    lines = text.split(b"\n")
+    line = lines.pop(draw(st.integers(0, len(lines) - 1)))
+    lines.insert(draw(st.integers(0, len(lines))), line)
+    return b"\n".join(lines)
+
+
+def _splice(draw: st.DrawFn, text: bytes, target: Target) -> bytes:
+    other = draw(st.sampled_from(target.seeds))
+    return text[: _place(draw, text)] + other[_place(draw, other) :]
+
+
+_CHANGES = (
+    _insert, _repeat, _cut, _truncate, _double, _byte, _replace_token, _replace_token, _replace_number, _replace_number,
+    _move_line, _splice,
+)  # fmt: skip
+
+
+def survive(target: Target, content: bytes) -> bool:
+    """Whether the file was read; anything but an answer that holds or an error of ours is raised."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"file{target.ending}"
+        path.write_bytes(content)
+        try:
+            target.check(path)
+        except mm.MmbnError:
+            return False
+        return True
