@@ -30,8 +30,8 @@ extensions = [
     "sphinx.ext.viewcode",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-# The table is part of the page on solvers, no page of its own.
-exclude_patterns = ["_build", "_templates", "_generated/solver-table.md"]
+# The two tables are parts of the page on solvers, no pages of their own.
+exclude_patterns = ["_build", "_templates", "_generated/solver-table.md", "_generated/auto-rules.md"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]

@@ -14,13 +14,17 @@ _SHARED = {f.name for f in fields(Solver)}
 
 
 def write_solver_pages(folder: Path) -> None:
-    """Write one page a solver and the table of all into `folder`; pages of solvers that are gone are removed."""
+    """Write one page a solver, the table of all and the rules of "auto" into `folder`.
+
+    Pages of solvers that are gone are removed.
+    """
     pages = folder / "solvers"
     pages.mkdir(parents=True, exist_ok=True)
     names = solver_names()
     for name in names:
         _write(pages / f"{name}.md", _page(name, get_solver_class(name)))
     _write(folder / "solver-table.md", _table(names))
+    _write(folder / "auto-rules.md", _rules())
     for page in pages.glob("*.md"):
         if page.stem not in names:
             page.unlink()
@@ -38,6 +42,12 @@ def _table(names: Iterable[str]) -> str:
         solver = get_solver_class(name)
         link = f'[{solver.title}](_generated/solvers/{name}.md) (`"{name}"`)'
         lines.append(f"| {link} | {_kinds(solver)} | {solver.licence} | {_home(solver)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _rules() -> str:
+    lines = ["| program | size | solver |", "|---|---|---|"]
+    lines += [f'| {rule.kind} | {rule.condition} | `"{rule.solver}"` |' for rule in AUTO_RULES]
     return "\n".join(lines) + "\n"
 
 

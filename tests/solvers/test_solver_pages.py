@@ -29,6 +29,7 @@ def test_every_solver_gets_a_page_with_its_defaults(tmp_path):
     (tmp_path / "solvers" / "gone.md").write_text("a solver that was removed")
     module.write_solver_pages(tmp_path)
     assert {page.stem for page in (tmp_path / "solvers").iterdir()} == set(solver_names())
+    assert '`"branch_and_cut"`' in (tmp_path / "auto-rules.md").read_text()
     table = (tmp_path / "solver-table.md").read_text()
     for name in solver_names():
         solver = get_solver_class(name)
