@@ -17,7 +17,7 @@ from mmbn_opt._lazy import delegate
 from mmbn_opt.counts import contingency
 from mmbn_opt.data import DiscreteDataset, encode_features
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.posterior import log_joint_complete, normalize_rows
+from mmbn_opt.posterior import features_with_children, log_joint_observed, normalize_rows
 from mmbn_opt.smoothing import Smoothing, as_smoothing
 from mmbn_opt.structure import Structure
 from mmbn_opt.variable import DiscreteVariable
@@ -168,15 +168,15 @@ class BayesianNetwork(NetworkExchange):
 
     def log_joint(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
         """``log P(c, x)`` for every class, shape (n_samples, n_classes); missing cells (-1) are summed out exactly."""
-        incomplete = (codes < 0).any(axis=1)
+        incomplete = (codes[:, features_with_children(self.structure)] < 0).any(axis=1)
         if not incomplete.any():
-            return log_joint_complete(self, codes)
+            return log_joint_observed(self, codes)
         from mmbn_opt.inference import log_joint_marginal
 
         if incomplete.all():
             return log_joint_marginal(self, codes)
         out = np.empty((len(codes), self.target.cardinality))
-        out[~incomplete] = log_joint_complete(self, codes[~incomplete])
+        out[~incomplete] = log_joint_observed(self, codes[~incomplete])
         out[incomplete] = log_joint_marginal(self, codes[incomplete])
         return out
 

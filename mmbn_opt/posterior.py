@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from mmbn_opt.network import BayesianNetwork
+    from mmbn_opt.structure import Structure
 
-__all__ = ["log_joint_complete", "normalize_rows"]
+__all__ = ["features_with_children", "log_joint_observed", "normalize_rows"]
 
 logger = logging.getLogger(__name__)
 
@@ -20,13 +21,17 @@ _BLOCK = 8192
 """Rows of a block; the working arrays of a few classes then fit into the cache of a core."""
 
 
-def log_joint_complete(network: "BayesianNetwork", codes: NDArray[np.integer[Any]]) -> FloatArray:
-    """``log P(c, x)`` for every class of rows without missing cells.
+def log_joint_observed(network: "BayesianNetwork", codes: NDArray[np.integer[Any]]) -> FloatArray:
+    """``log P(c, observed part of x)`` for every class of rows that need no summation.
+
+    A missing feature without children drops out, since its table sums to one; other features must be there (see
+    `features_with_children`).
 
     Parameters
     ----------
     network : BayesianNetwork
     codes : integer array (n_samples, n_features)
+        State numbers; -1 only in features without children.
 
     Returns
     -------
@@ -37,43 +42,60 @@ def log_joint_complete(network: "BayesianNetwork", codes: NDArray[np.integer[Any
     >>> from mmbn_opt import BayesianNetwork, DiscreteDataset, naive_bayes
     >>> data = DiscreteDataset.from_arrays([["x"], ["y"]], [0, 1])
     >>> network = BayesianNetwork.fit(naive_bayes(data), data)
-    >>> np.exp(log_joint_complete(network, np.array([[0], [1]]))).round(3).tolist()
+    >>> np.exp(log_joint_observed(network, np.array([[0], [1]]))).round(3).tolist()
     [[0.333, 0.167], [0.167, 0.333]]
     """
     card, c = network.cardinalities, network.structure.class_index
     n_classes = card[c]
-    shared: list[tuple[tuple[int, ...], FloatArray]] = []  # factors that are the same for every class
-    by_class: list[tuple[tuple[int, ...], FloatArray]] = []  # (features, table (n_classes, cells))
+    # Features of each factor, the node last, and its table (n_classes or 1, cells + 1): the last cell is log 1, for a
+    # missing node.
+    factors: list[tuple[tuple[int, ...], FloatArray]] = []
     for node, (parents, table) in enumerate(zip(network.structure.parents, network.log_cpts, strict=True)):
         if node == c:
-            by_class.append((tuple(parents), np.ascontiguousarray(table.T)))
+            features, cells = tuple(parents), table.T
         elif c in parents:
-            cube = table.reshape(-1, n_classes, card[node]).transpose(1, 0, 2)
-            by_class.append(((*parents[:-1], node), np.ascontiguousarray(cube).reshape(n_classes, -1)))
+            features = (*parents[:-1], node)
+            cells = table.reshape(-1, n_classes, card[node]).transpose(1, 0, 2).reshape(n_classes, -1)
         else:
-            shared.append(((*parents, node), table.ravel()))
+            features, cells = (*parents, node), table.reshape(1, -1)
+        factors.append((features, np.pad(cells, ((0, 0), (0, 1)))))
     out = np.empty((len(codes), n_classes))
     for start in range(0, len(codes), _BLOCK):
         block = codes[start : start + _BLOCK]
         total = np.zeros((n_classes, len(block)))
-        for features, tables in by_class:
+        for features, cells in factors:
             cell = _cells(block, features, card)
+            if len(cells) == 1:
+                total += cells[0].take(cell)
+                continue
             for k in range(n_classes):
-                total[k] += tables[k].take(cell)
-        for features, flat in shared:
-            total += flat.take(_cells(block, features, card))
+                total[k] += cells[k].take(cell)
         out[start : start + _BLOCK] = total.T
     return out
 
 
 def _cells(block: NDArray[np.integer[Any]], features: Sequence[int], card: Sequence[int]) -> NDArray[np.intp]:
-    """Number of each row's cell in a table over `features`, the last one varying fastest."""
+    """Number of each row's cell in a table over `features`, the last one varying fastest; -1 where that is missing."""
     cell = np.zeros(len(block), dtype=np.intp)
     for number, v in enumerate(features):
         if number:
             cell *= card[v]
         cell += block[:, v]
+    if features:
+        cell[block[:, features[-1]] < 0] = -1
     return cell
+
+
+def features_with_children(structure: "Structure") -> list[int]:
+    """Features that cannot just be left out when they are missing: parents of the class or of other features.
+
+    Examples
+    --------
+    >>> from mmbn_opt import Structure
+    >>> features_with_children(Structure.from_names(["a", "b"], "class", [("class", "a"), ("a", "b")]))
+    [0]
+    """
+    return sorted({p for parents in structure.parents for p in parents} - {structure.class_index})
 
 
 def normalize_rows(joint: FloatArray, fallback: FloatArray, *, log: bool) -> FloatArray:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import mmbn_opt as mm
-from mmbn_opt.posterior import _BLOCK, log_joint_complete, normalize_rows
+from mmbn_opt.inference import log_joint_marginal
+from mmbn_opt.posterior import _BLOCK, log_joint_observed, normalize_rows
 
 
 def random_data(n: int, seed: int = 0) -> mm.DiscreteDataset:
@@ -39,7 +40,7 @@ def cell_by_cell(network: mm.BayesianNetwork, row: np.ndarray, k: int) -> float:
 def test_joint_probabilities_are_products_of_table_cells(edges: list[tuple[str, str]]) -> None:
     data = random_data(60)
     network = mm.BayesianNetwork.fit(mm.from_edges(data, edges), data)
-    joint = log_joint_complete(network, data.codes)
+    joint = log_joint_observed(network, data.codes)
     for row in range(0, 60, 7):
         for k in range(3):
             assert joint[row, k] == pytest.approx(cell_by_cell(network, data.codes[row], k), abs=1e-12)
@@ -62,6 +63,24 @@ def test_rows_with_and_without_missing_cells_keep_their_places() -> None:
     np.testing.assert_array_equal(mixed[1::3], network.log_joint(codes[1::3]))
     summed = np.logaddexp.reduce([network.log_joint(_with(codes[::3], s)) for s in range(3)], axis=0)
     np.testing.assert_allclose(mixed[::3], summed, atol=1e-12)
+
+
+def test_a_missing_feature_without_children_drops_out() -> None:
+    data = random_data(50)
+    for structure in (mm.naive_bayes(data), mm.from_edges(data, [("class", "x0"), ("x0", "x2"), ("class", "x2")])):
+        network = mm.BayesianNetwork.fit(structure, data)
+        codes = data.codes.copy()
+        codes[::2, 2] = -1
+        np.testing.assert_allclose(network.log_joint(codes), log_joint_marginal(network, codes), atol=1e-12)
+
+
+def test_a_missing_parent_of_the_class_is_summed_over() -> None:
+    data = random_data(50)
+    network = mm.BayesianNetwork.fit(mm.from_edges(data, [("x0", "class"), ("class", "x1")]), data)
+    codes = data.codes.copy()
+    codes[:, 0] = -1
+    both = [network.log_joint(np.column_stack([np.full(50, s, np.int32), codes[:, 1:]])) for s in (0, 1)]
+    np.testing.assert_allclose(network.log_joint(codes), np.logaddexp(*both), atol=1e-12)
 
 
 def _with(codes: np.ndarray, state: int) -> np.ndarray:
