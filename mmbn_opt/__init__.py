@@ -35,12 +35,14 @@ if TYPE_CHECKING:
     from mmbn_opt.formulations import ConditionalLikelihood as ConditionalLikelihood
     from mmbn_opt.formulations import ConstrainedMaximumMargin as ConstrainedMaximumMargin
     from mmbn_opt.formulations import DecomposableStructure as DecomposableStructure
+    from mmbn_opt.formulations import MaxMarginMarkovNetwork as MaxMarginMarkovNetwork
     from mmbn_opt.formulations import MaxMarginRelaxation as MaxMarginRelaxation
     from mmbn_opt.formulations import SmoothMargin as SmoothMargin
     from mmbn_opt.formulations import SoftMarginStructure as SoftMarginStructure
     from mmbn_opt.gauge import fix_gauge as fix_gauge
     from mmbn_opt.heuristics import naive_bayes as naive_bayes
     from mmbn_opt.heuristics import order_mi as order_mi
+    from mmbn_opt.heuristics import restrict_candidates as restrict_candidates
     from mmbn_opt.heuristics import tan_cmi as tan_cmi
     from mmbn_opt.heuristics import tan_cr as tan_cr
     from mmbn_opt.log_linear import LogLinearClassifier as LogLinearClassifier
@@ -83,6 +85,7 @@ _PUBLIC = {
     "LogLinearClassifier": "log_linear",
     "MDLPDiscretizer": "discretize",
     "MaxMarginBayesClassifier": "estimators",
+    "MaxMarginMarkovNetwork": "formulations",
     "MaxMarginRelaxation": "formulations",
     "MaxMarginStructureClassifier": "estimators",
     "MissingDependencyError": "exceptions",
@@ -118,6 +121,7 @@ _PUBLIC = {
     "solve": "dispatch",
     "solvers": "dispatch",
     "start": "dispatch",
+    "restrict_candidates": "heuristics",
     "tan_cmi": "heuristics",
     "tan_cr": "heuristics",
     "tune": "selection",

@@ -183,6 +183,16 @@ class ConvexProgram:
         assert self.strength is not None
         return free_margin_value(dual_margin, support, self.strength)
 
+    @property
+    def trivial_bound(self) -> float:
+        """The bound of no multipliers."""
+        return self.bound_of(0.0, self.linear)
+
+    def first_point(self) -> FloatArray:
+        """Every row uniform."""
+        sizes = np.diff(self.row_ptr)
+        return np.repeat(-np.log(sizes), sizes)
+
     def at_gamma(self, gamma: float) -> "ConvexProgram":
         """The same program with gamma fixed."""
         return ConvexProgram(

@@ -59,6 +59,7 @@ AUTO_RULES: tuple[AutoRule, ...] = (
     AutoRule(ProgramKind.IMPLICIT_CONCAVE, "any size", "branch_and_cut"),
     AutoRule(ProgramKind.MIXED_INTEGER, "any size", "highs"),
     AutoRule(ProgramKind.CONVEX, "any size", "convex"),
+    AutoRule(ProgramKind.QUADRATIC, "any size", "clarabel-qp"),
     AutoRule(ProgramKind.NONLINEAR, "no constraints", "lbfgs", lambda size: size.rows == 0),
     AutoRule(ProgramKind.NONLINEAR, "constraints", "exterior_penalty"),
 )
@@ -66,6 +67,7 @@ AUTO_RULES: tuple[AutoRule, ...] = (
 
 _BY_OTHER_NAME: Mapping[tuple[Any, ...], str] = {
     ("highs", ProgramKind.CONVEX): "highs-lp",
+    ("clarabel", ProgramKind.QUADRATIC): "clarabel-qp",
     ("ipopt", ProgramKind.NONLINEAR): "ipopt-nlp",
 }
 """One name for a library that meets two kinds of program through two adapters."""

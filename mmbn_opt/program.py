@@ -36,6 +36,7 @@ class ProgramKind(Enum):
     LINEAR_CHOICE = "choice program with a linear objective"
     NONLINEAR = "nonlinear program"
     CONVEX = "convex program"
+    QUADRATIC = "quadratic margin program"
 
     def __str__(self) -> str:
         return self.value
@@ -230,6 +231,9 @@ class NonlinearProgram:
         Everything in one pass, for solvers that need no Jacobian; it agrees with the other callables.
     targets : ConstraintTargets or None
         What a solver may raise in the constraints; a solver that cannot ignores it.
+    bound : callable x -> float, or None
+        Rigorous lower bound of the optimum that follows from what is known at `x`; a solver reports the one of its
+        answer.
 
     Examples
     --------
@@ -249,6 +253,7 @@ class NonlinearProgram:
     n_constraints: int = 0
     evaluate: Callable[[FloatArray], PointEvaluation] | None = None
     targets: ConstraintTargets | None = None
+    bound: Callable[[FloatArray], float] | None = None
 
     @property
     def kind(self) -> ProgramKind:

@@ -5,6 +5,7 @@ from .binary_soft_margin import BinarySoftMarginStructure
 from .conditional_likelihood import ConditionalLikelihood
 from .constrained_maximum_margin import ConstrainedMaximumMargin
 from .decomposable import DecomposableStructure
+from .max_margin_markov_network import MaxMarginMarkovNetwork
 from .max_margin_relaxation import MaxMarginRelaxation
 from .smooth_margin import SmoothMargin
 from .soft_margin import SoftMarginStructure
@@ -15,6 +16,7 @@ __all__ = [
     "ConstrainedMaximumMargin",
     "DecomposableStructure",
     "Formulation",
+    "MaxMarginMarkovNetwork",
     "MaxMarginRelaxation",
     "SmoothMargin",
     "SoftMarginStructure",

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..convex_program import ConvexProgram
@@ -15,14 +14,14 @@ from ..counts import contingency
 from ..data import DiscreteDataset
 from ..exceptions import InputError
 from ..log_linear import LogLinearClassifier
-from ..margin_operator import MarginOperator
 from ..network import BayesianNetwork
 from ..program import MixedIntegerProgram, ProgramKind, ProgramSize
 from ..result import Check
 from ..smoothing import Smoothing, as_smoothing
 from ..status import BoundKind, Sense
 from ..structure import Structure
-from ._factor_index import FactorIndex, ParameterLayout
+from ._factor_index import ParameterLayout
+from ._margin_table import margin_operator
 from ._relaxation_checks import check_degeneracy, check_floor, check_renormalization, check_rows, check_structure
 from .base import Formulation, Start
 
@@ -175,20 +174,8 @@ class MaxMarginRelaxation(Formulation):
     @cached_property
     def program(self) -> ConvexProgram:
         """The convex program."""
-        index = FactorIndex.build(self.layout, self.merged)
-        n_patterns = int(index.start[-1])
-        widths = np.diff(index.rows_ptr) // np.maximum(np.diff(index.start), 1)
-        patterns = sp.csr_array(
-            (
-                np.ones(len(index.rows)),
-                index.rows,
-                np.concatenate([[0], np.cumsum(np.repeat(widths, np.diff(index.start)))]),
-            ),
-            shape=(n_patterns, self.layout.factor_starts[-1]),
-        )
-        margins = MarginOperator(index.index, index.start, patterns, self.layout.gather, index.labels, index.weight)
         return ConvexProgram(
-            margins=margins,
+            margins=margin_operator(self.layout, self.merged),
             row_ptr=self.layout.row_ptr,
             gamma=self.gamma,
             strength=self.B,

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..convex_program import ConvexProgram
 from ..exceptions import InputError
 from ..program import ProgramKind
 from ..status import TerminationStatus
@@ -57,7 +56,6 @@ class HostedConvexSolver(Solver):
     ) -> SolverResult:
         """Minimise a convex program; see `Solver.solve`."""
         books = ConvexRun(self, program, callback, start)
-        assert isinstance(program, ConvexProgram)
         program.size.refuse_over(
             max_rows=program.max_nonzeros, max_nonzeros=program.max_nonzeros, what=f"The program for {self.title}"
         )
@@ -65,7 +63,7 @@ class HostedConvexSolver(Solver):
             return books.result(TerminationStatus.TIME_LIMIT, "no time was left for the solver")
         job = EngineJob(
             engine=self.engine,
-            program=program,  # type: ignore[arg-type]  # the job only carries it
+            program=program,  # the job only carries it
             start=books.best,
             origin=0.0,
             deadline=None,

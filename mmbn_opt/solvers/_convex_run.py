@@ -17,6 +17,7 @@ from ..bounds import ObjectiveBounds
 from ..convex_bounds import admissible_multipliers
 from ..convex_program import ConvexProgram
 from ..exceptions import InputError
+from ..markov_program import MarkovProgram
 from ..status import Sense, SolutionStatus, TerminationStatus
 from ..trace import TraceRecorder
 from .base import Solver, SolverCallback, SolverEvent, SolverResult, program_bounds
@@ -47,22 +48,23 @@ class ConvexRun:
 
     def __init__(self, solver: Solver, program: Any, callback: SolverCallback | None, start: FloatArray | None) -> None:
         self._origin = time.monotonic()
-        if not isinstance(program, ConvexProgram):
-            raise InputError(f"{solver.title} solves convex programs, got {type(program).__name__}.")
+        if not isinstance(program, (ConvexProgram, MarkovProgram)) or program.kind not in solver.accepts:
+            accepted = " and ".join(sorted(f"{kind}s" for kind in solver.accepts))
+            raise InputError(f"{solver.title} solves {accepted}, got {type(program).__name__}.")
         if start is not None and np.shape(start) != (program.margins.n_parameters,):
             raise InputError(
                 f"the start has shape {np.shape(start)}, but the program has {program.margins.n_parameters} parameters."
             )
-        self.program = program
+        self.program: Any = program
         self._solver = solver
         self._callback = callback
         self.best: FloatArray | None = None
         self.stopped_by_user = False
         self.stats: dict[str, Any] = {}
         self._recorder = TraceRecorder(Sense.MINIMIZE, clock=self.now)
-        w = np.asarray(start, dtype=np.float64) if start is not None else uniform_point(program)
-        self.offer(w, source="start" if start is not None else "uniform", event="start")
-        self.offer_bound(program.bound_of(0.0, program.linear), source="multipliers zero")
+        w = np.asarray(start, dtype=np.float64) if start is not None else program.first_point()
+        self.offer(w, source="start" if start is not None else "first point", event="start")
+        self.offer_bound(program.trivial_bound, source="multipliers zero")
 
     def now(self) -> float:
         """Seconds since the call."""
@@ -97,7 +99,7 @@ class ConvexRun:
         if not np.isfinite(w).all():
             return None
         feasible = self.program.project(w)
-        value = self.program.value(feasible)
+        value = float(self.program.value(feasible))
         if math.isfinite(value) and (self.bounds.primal_bound is None or value < self.bounds.primal_bound):
             self.best = feasible
             self._recorder.record(primal=value, iterations=iterations, event=event, source=source or self._solver.name)
@@ -194,12 +196,6 @@ class ConvexRun:
             trace=self._recorder.finish(iterations=iterations, source=self._solver.name),
             stats={**extra, **self.stats, **(stats or {})},
         )
-
-
-def uniform_point(program: ConvexProgram) -> FloatArray:
-    """Every row uniform."""
-    sizes = np.diff(program.row_ptr)
-    return np.repeat(-np.log(sizes), sizes)
 
 
 def _published_facts(program: ConvexProgram, w: FloatArray | None, bounds: ObjectiveBounds) -> dict[str, Any]:

@@ -24,6 +24,8 @@ Search = Callable[["Descent", FloatArray, float, FloatArray], None]
 
 logger = logging.getLogger(__name__)
 
+PROVED_GAP = 1e-6
+"""Relative gap that stands for ``rel_gap=0`` where the program has a bound of its own."""
 _WINDOW = 5
 """Iterations over which the change of the objective is measured."""
 
@@ -217,16 +219,29 @@ class Descent:
         if solver.time_limit is not None and self._elapsed() >= solver.time_limit:
             raise Finished(TerminationStatus.TIME_LIMIT, f"time limit of {solver.time_limit:g} s")
 
+    def _bound(self) -> float | None:
+        """What the program can prove at the point that is returned."""
+        if self.best is None or self._program.bound is None:
+            return None
+        bound = self._program.bound(self.best)
+        return min(bound, self.best_value) if math.isfinite(bound) else None
+
     def result(self, finished: Finished) -> SolverResult:
         """The run as a result."""
         found = self.best is not None
+        primal, dual = self.best_value if found else None, self._bound()
+        bounds = program_bounds(primal, dual)
+        status = finished.status
+        if dual is not None and bounds.is_closed(max(self._solver.rel_gap, PROVED_GAP), self._solver.abs_gap):
+            status = TerminationStatus.OPTIMAL
         self._recorder.record(
-            primal=self.best_value if found else None,
+            primal=primal,
+            dual=dual,
             iterations=self.iterations,
             event="progress",
             source=self._solver.name,
         )
-        stats = {
+        stats: dict[str, Any] = {
             "iterations": self.iterations,
             "evaluations": self.evaluations,
             "gradient_norm": self.gradient_norm,
@@ -234,12 +249,14 @@ class Descent:
             "best_monitor": self.best_monitor,
             "solve_sec": self._elapsed(),
         }
+        if dual is not None:
+            stats |= {"bound_reproved": dual, "proof": {"parameters": len(self._program.x0)}}
         return SolverResult(
-            termination_status=finished.status,
+            termination_status=status,
             solution_status=SolutionStatus.FEASIBLE if found else SolutionStatus.NO_SOLUTION,
             raw_status=finished.reason,
             solution=self.best,
-            bounds=program_bounds(self.best_value if found else None, None),
+            bounds=bounds,
             trace=self._recorder.finish(iterations=self.iterations, source=self._solver.name),
             stats=stats,
         )

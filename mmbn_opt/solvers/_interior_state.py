@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._convex_kernels import center_slacks
+from ..convex_bounds import admissible_multipliers
 from ..convex_program import ConvexProgram
 from ._newton_system import NewtonSystem
 from .log_barrier import interior, slack_demands
@@ -21,6 +22,8 @@ NEAR_FLOOR = 0.1
 LARGEST_RISE, LARGEST_FALL = 2.0, 8.0
 """Most that a log-parameter moves in a step: exp(w) is far from linear beyond. Small probabilities may rise further, up
 to their square root."""
+CENTRED_SHARE = 0.5
+"""Share of the centred multipliers in the first ones, where others are known."""
 PAIRS = (("s", "y"), ("r", "lam"), ("t", "z"))
 """Slacks and their multipliers."""
 CORRECTIONS, LONGER = 3, 0.3
@@ -32,7 +35,9 @@ CENTRAL = (0.1, 10.0)
 class InteriorState:
     """Primal and dual variables of the method and one iteration on them."""
 
-    def __init__(self, program: ConvexProgram, w: FloatArray, gap: float, prune: float) -> None:
+    def __init__(
+        self, program: ConvexProgram, w: FloatArray, gap: float, prune: float, y: FloatArray | None = None
+    ) -> None:
         self.program, self.prune = program, prune
         margins = program.margins
         self.sizes = np.diff(program.row_ptr)
@@ -47,11 +52,25 @@ class InteriorState:
         self.has_floor = math.isfinite(program.log_floor)
         self.free = ~program.at_floor
         self.w[~self.free] = program.log_floor
+        self.y: FloatArray
+        self.s: FloatArray
         self._center(mu)
+        known = None if y is None else self._with_own(y)
+        if known is not None:
+            self.y = (1.0 - CENTRED_SHARE) * known + CENTRED_SHARE * self.y
         v = program.linear + margins.adjoint(self._rivals(self.y))
         self._balance(v, mu)
         self._center(mu)
+        if known is not None:
+            self.y = (1.0 - CENTRED_SHARE) * known + CENTRED_SHARE * self.y
         self.step_lengths, self.excess = 1.0, math.inf
+
+    def _with_own(self, y: FloatArray) -> FloatArray:
+        """Multipliers of the rivals, with what is left of the weight in the slot of the own class."""
+        margins = self.program.margins
+        table = admissible_multipliers(y, margins.labels, margins.weight)
+        table[self.rows, margins.labels] = np.maximum(margins.weight - table.sum(axis=1), 0.0)
+        return table
 
     def _center(self, mu: float) -> None:
         """Slacks and multipliers of the samples at the point, all of complementarity `mu`."""

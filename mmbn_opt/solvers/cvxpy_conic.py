@@ -16,11 +16,11 @@ from ._convex_host import HostedConvexSolver
 from ._link import EngineAnswer, EngineJob, EngineLink
 from .base import Availability
 
-__all__ = ["ClarabelSolver", "ConicSolver", "EcosSolver", "ScsSolver", "run"]
+__all__ = ["CONIC_STATUS", "ClarabelSolver", "ConicSolver", "EcosSolver", "ScsSolver", "run"]
 
 FloatArray = NDArray[np.float64]
 
-_STATUS = {
+CONIC_STATUS = {
     "optimal": TerminationStatus.OPTIMAL,
     "optimal_inaccurate": TerminationStatus.SLOW_PROGRESS,
     "infeasible": TerminationStatus.NUMERICAL_ERROR,
@@ -155,7 +155,7 @@ def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
         "solver_sec": getattr(facts, "solve_time", None),
     }
     return EngineAnswer(
-        _STATUS.get(status, TerminationStatus.SOLVER_ERROR) if not raw else TerminationStatus.SOLVER_ERROR,
+        CONIC_STATUS.get(status, TerminationStatus.SOLVER_ERROR) if not raw else TerminationStatus.SOLVER_ERROR,
         raw or str(status),
         None if w is None else np.asarray(w, dtype=np.float64),
         iterations=getattr(facts, "num_iters", None),

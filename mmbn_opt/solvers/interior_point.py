@@ -68,9 +68,9 @@ class InteriorPointSolver(DenseConvexSolver):
         status, raw, iterations = TerminationStatus.ITERATION_LIMIT, "iteration limit", 0
         warm = 0.0
         try:
-            warm = self._warm(run)
+            warm, known = self._warm(run)
             assert run.best is not None
-            state = InteriorState(program, run.best, run.bounds.gap_abs, self.prune)
+            state = InteriorState(program, run.best, run.bounds.gap_abs, self.prune, known)
             idle, gap, merit = 0, math.inf, math.inf
             while not run.should_stop() and iterations < self.max_iterations:
                 state.iterate()
@@ -92,11 +92,11 @@ class InteriorPointSolver(DenseConvexSolver):
             raw = "gap closed"
         return run.result(status, raw, iterations=iterations, stats={"warm_sec": warm})
 
-    def _warm(self, run: ConvexRun) -> float:
-        """Seconds spent on the first-order method; its point and its bound go into the books."""
+    def _warm(self, run: ConvexRun) -> tuple[float, FloatArray | None]:
+        """Seconds spent on the first-order method and its multipliers; its point and bound go into the books."""
         seconds = expected_warm_seconds(run.program) if self.warm_seconds is None else self.warm_seconds
         if seconds <= 0 or run.should_stop():
-            return 0.0
+            return 0.0, None
 
         def on_event(event: SolverEvent) -> bool:
             if event.solution is not None:
@@ -113,7 +113,7 @@ class InteriorPointSolver(DenseConvexSolver):
         answer = first.solve(run.program, callback=on_event, start=run.best)
         if answer.termination_status is TerminationStatus.INTERRUPTED:
             run.stopped_by_user = True
-        return float(answer.stats["solve_sec"])
+        return float(answer.stats["solve_sec"]), answer.stats.get("multipliers")
 
 
 def expected_warm_seconds(program: ConvexProgram) -> float:

@@ -24,6 +24,7 @@ _SOLVERS = {
     "clarabel": "cvxpy_conic:ClarabelSolver",
     "ecos": "cvxpy_conic:EcosSolver",
     "scs": "cvxpy_conic:ScsSolver",
+    "clarabel-qp": "cvxpy_quadratic:QuadraticSolver",
     "highs-lp": "linear_form:LinearFormSolver",
     "ipopt": "pyomo_ipopt:IpoptSolver",
     "exterior_penalty": "exterior_penalty:ExteriorPenaltySolver",

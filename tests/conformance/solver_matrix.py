@@ -17,6 +17,7 @@ MATRICES: dict[ProgramKind, tuple[str, ...]] = {
         "highs-lp",
         "ipopt",
     ),
+    ProgramKind.QUADRATIC: ("clarabel-qp",),
     ProgramKind.NONLINEAR: (
         "conjugate_gradient",
         "lbfgs",
