@@ -208,7 +208,7 @@ def run(arguments):
         for split in range(max(sets.values()))
         for name, count in sets.items()
         for group in arguments.groups.split(",")
-        if split < count and (name, split, group) not in done
+        if split < min(count, arguments.max_splits) and (name, split, group) not in done
     ]
     results = Parallel(n_jobs=arguments.jobs, return_as="generator_unordered")(delayed(run_one)(*t) for t in tasks)
     with arguments.out.open("a", encoding="utf-8") as stream:
@@ -251,6 +251,7 @@ def main():
     parser.add_argument("command", choices=["run", "report"])
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--groups", default=",".join(GROUPS))
+    parser.add_argument("--max-splits", type=int, default=10, help="of each set, the first ones")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("cmm-results.jsonl"))
     arguments = parser.parse_args()

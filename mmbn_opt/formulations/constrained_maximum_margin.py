@@ -10,18 +10,20 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
+from ..algebraic_program import AlgebraicProgram
 from ..exceptions import InputError, SizeLimitError
 from ..mixture import DecisionRule, MixtureClassifier, MixturePart
 from ..mixture_data import NumericDataset, check_components
 from ..mixture_density import MixtureDensity
 from ..mixture_fitting import em_density, k_means_density
-from ..program import ConstraintTargets, NonlinearProgram, ProgramKind, ProgramSize
+from ..program import ConstraintTargets, ProgramKind, ProgramSize
 from ..result import Check
 from ..status import BoundKind, Sense
 from ._cmm_box import parameter_box
 from ._cmm_objective import CmmLayout, CmmObjective, soft_margin_of_ratios
 from ._cmm_validation import HeldOut, check_number, draw_held_out, take_rows
 from .base import Formulation, Start
+from .cmm_pyomo import cmm_model
 
 __all__ = ["ConstrainedMaximumMargin"]
 
@@ -175,13 +177,16 @@ class ConstrainedMaximumMargin(Formulation):
         """The program's functions."""
         return CmmObjective(self.data.z, self.signs, self.layout, float(self.h), float(self.xi), float(self.tau))
 
-    def build(self, kind: ProgramKind = ProgramKind.NONLINEAR) -> NonlinearProgram:
-        """Emit minus the margin with gradient, constraints, Jacobian and box; `monitor` with validation data."""
+    def build(self, kind: ProgramKind = ProgramKind.NONLINEAR) -> AlgebraicProgram:
+        """Emit minus the margin with gradient, constraints, Jacobian and box; `monitor` with validation data.
+
+        ``program.algebraic(program.x0).model`` is the same program for Pyomo.
+        """
         if kind not in self.emits:
             raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.emits))}, not {kind}.")
         objective = self.objective()
         lower, upper = parameter_box(self.layout, self.data.z)
-        return NonlinearProgram(
+        return AlgebraicProgram(
             objective.value_and_gradient,
             x0=self.encode(self.trivial_start().model),
             lower=lower,
@@ -191,6 +196,7 @@ class ConstrainedMaximumMargin(Formulation):
             monitor=None if self.validation is None else self._monitor(),
             n_constraints=self.data.n_samples,
             evaluate=objective.evaluate,
+            algebraic=lambda start: cmm_model(objective, lower, upper, start),
             targets=ConstraintTargets(
                 np.full(self.data.n_samples, float(self.xi)),
                 growth=float(self.xi_growth),

@@ -134,6 +134,11 @@ class NonlinearRun:
         if self.elapsed() - self._told_sec >= TELL_SEC:
             self.tell()
 
+    def visit_last(self, x: FloatArray) -> None:
+        """Take an engine's answer into account, also when the time is up."""
+        self.iterations += 1
+        self._offer(x, self._evaluate(x))
+
     def tell(self) -> None:
         """Send what is new; ends the run when the listener asks for it."""
         self._told_sec = self.elapsed()

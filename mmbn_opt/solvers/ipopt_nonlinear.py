@@ -1,20 +1,24 @@
-"""IPOPT on nonlinear programs, through CasADi: for comparison with the methods of this library."""
+"""IPOPT on nonlinear programs, through CasADi or Pyomo: for comparison with the methods of this library."""
 
 import importlib.metadata
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._threads import limited_threads
+from ..algebraic_program import AlgebraicProgram
 from ..exceptions import InputError, SizeLimitError
 from ..program import NonlinearProgram, PointEvaluation, ProgramKind
 from ..status import TerminationStatus
 from ._nonlinear_run import NonlinearRun, RunStopped, checked_program
 from .base import Availability, Solver, SolverCallback, SolverResult
+from .pyomo_ipopt import solve_nl, write_nl
 
 __all__ = ["IpoptSolver"]
 
@@ -34,10 +38,13 @@ _STATUSES = {
 
 @dataclass(frozen=True)
 class IpoptSolver(Solver):
-    """IPOPT, a primal-dual interior point method with a filter line search, with a limited-memory Hessian.
+    """IPOPT, a primal-dual interior point method with a filter line search.
 
     Parameters
     ----------
+    through : {"functions", "pyomo"}
+        IPOPT calls the program's functions, with a limited-memory Hessian; or it gets the formulas of the program's
+        Pyomo model, with exact second derivatives, where the program has one. Then nothing is told before the end.
     max_iterations : int
     max_cells : int
         Largest Jacobian, rows times columns, that is taken: it is dense.
@@ -49,6 +56,7 @@ class IpoptSolver(Solver):
     Wächter, Biegler 2006.
     """
 
+    through: str = field(default="functions", kw_only=True)
     max_iterations: int = field(default=3000, kw_only=True)
     max_cells: int = field(default=5_000_000, kw_only=True)
 
@@ -81,10 +89,13 @@ class IpoptSolver(Solver):
                 f"The Jacobian has {checked.size.nonzeros:,} cells; {self.name!r} takes at most {self.max_cells:,}. "
                 "Use 'exterior_penalty', or raise max_cells."
             )
+        if self.through not in ("functions", "pyomo"):
+            raise InputError(f'through must be "functions" or "pyomo", got {self.through!r}.')
         run = NonlinearRun(self, checked, callback)
+        minimize = self._minimize if self.through == "functions" else self._minimize_model
         with limited_threads(self.threads, "blas"):
             try:
-                status, words = self._minimize(run, run.begin(start))
+                status, words = minimize(run, run.begin(start))
             except RunStopped as stop:
                 status, words = stop.status, stop.words
             except KeyboardInterrupt:
@@ -119,6 +130,24 @@ class IpoptSolver(Solver):
         words = str(solver.stats()["return_status"])
         run.visit(run.clip(np.array(answer["x"], dtype=np.float64).ravel()))
         return _STATUSES.get(words, TerminationStatus.SLOW_PROGRESS), words
+
+    def _minimize_model(self, run: NonlinearRun, x: FloatArray) -> tuple[TerminationStatus, str]:
+        program = run.program
+        if not isinstance(program, AlgebraicProgram) or program.algebraic is None:
+            raise InputError(f'{self.name!r} with through="pyomo" needs a program that has a Pyomo model.')
+        written = program.algebraic(x)
+        limits = {} if self.time_limit is None else {"max_wall_time": max(1e-3, self.time_limit - run.elapsed())}
+        options = {"max_iter": self.max_iterations, "tol": self.feasibility_tol, **limits, **self.options}
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "program.nl")
+            columns, _ = write_nl(written.model, path)
+            answer = solve_nl(path, options, verbose=self.verbose)
+        values = {id(variable): value for variable, value in zip(columns, answer.x, strict=True)}
+        # A variable that the model does not use is not in the file.
+        found = [values.get(id(column), old) for column, old in zip(written.columns, x, strict=True)]
+        run.iterations = answer.iterations
+        run.visit_last(run.clip(np.array(found, dtype=np.float64)))
+        return _STATUSES.get(answer.status, TerminationStatus.SLOW_PROGRESS), answer.status
 
 
 class _Bridge:

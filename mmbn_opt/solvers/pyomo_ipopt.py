@@ -21,7 +21,7 @@ from ._convex_host import HostedConvexSolver
 from ._link import EngineAnswer, EngineJob, EngineLink
 from .base import Availability
 
-__all__ = ["IpoptSolver", "NlAnswer", "run", "solve_nl"]
+__all__ = ["IpoptSolver", "NlAnswer", "run", "solve_nl", "write_nl"]
 
 logger = logging.getLogger(__name__)
 
@@ -120,7 +120,7 @@ def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
     written = pyomo_model(program, job.start)
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "program.nl")
-        columns, rows = _write_nl(written.model, path)
+        columns, rows = write_nl(written.model, path)
         answer = solve_nl(path, job.options, verbose=job.verbose)
     value = {id(variable): x for variable, x in zip(columns, answer.x, strict=True)}
     dual = {id(row): y for row, y in zip(rows, answer.duals, strict=True)}
@@ -136,7 +136,7 @@ def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
     )
 
 
-def _write_nl(model: Any, path: str) -> tuple[list[Any], list[Any]]:
+def write_nl(model: Any, path: str) -> tuple[list[Any], list[Any]]:
     """Write an NL file; returns the variables and constraints in the order of its columns and rows."""
     from pyomo.repn.plugins.nl_writer import NLWriter
 
@@ -161,7 +161,7 @@ def _probe() -> Availability:
     try:
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder) / "probe.nl")
-            _write_nl(model, path)
+            write_nl(model, path)
             answer = solve_nl(path, {})
     except Exception as error:
         return Availability(False, casadi.__version__, f"IPOPT fails on a one-variable model: {error}")

@@ -300,3 +300,50 @@ def test_huge_scales_constant_features_and_duplicate_rows_change_nothing(scale: 
     twins = ConstrainedMaximumMargin([[0.0]] * 4 + [[1.0]] * 4, [0] * 4 + [1] * 4, 3)
     assert twins.check(twins.trivial_start().model)[0].ok
     assert list(twins.starts()) == []
+
+
+# -- the Pyomo model ------------------------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 100_000), k=st.integers(1, 3), share_missing=st.sampled_from([0.0, 0.2]))
+@settings(max_examples=15)
+def test_the_pyomo_model_is_the_same_program(seed: int, k: int, share_missing: float) -> None:
+    """Built at one point and moved to another, where its auxiliary variables are solved for in their own order."""
+    import pyomo.environ as pyo
+
+    program = random_problem(seed, k=k, share_missing=share_missing).build()
+    assert program.algebraic is not None
+    assert program.constraints is not None
+    x = random_point(program, seed)
+    written = program.algebraic(program.x0)
+    written.model.x.set_values(dict(enumerate(x.tolist())))
+    for number in range(1, len(written.model.auxiliary) + 1):
+        variable, row = written.model.auxiliary[number], written.model.defined[number]
+        variable.set_value(variable.value - pyo.value(row.body))  # each row is `variable - expression == 0`
+        assert abs(pyo.value(row.body)) < 1e-9
+    assert pyo.value(written.model.objective) == pytest.approx(program.value(x), rel=1e-9, abs=1e-9)
+    values = [pyo.value(activity) for activity in written.activities]
+    np.testing.assert_allclose(values, program.constraints(x), rtol=1e-9, atol=1e-9)
+
+
+def test_the_pyomo_model_does_not_underflow_where_a_plain_sum_of_exponentials_is_zero() -> None:
+    import pyomo.environ as pyo
+
+    X = np.array([[0.0], [0.1], [1e3], [0.0], [0.1], [-1e3]])
+    program = ConstrainedMaximumMargin(X, [0, 0, 0, 1, 1, 1], 2, tau=0.000025).build()
+    assert program.algebraic is not None
+    x = program.x0.copy()
+    x[5:7] = program.lower[5:7] if program.lower is not None else x[5:7]
+    assert program.constraints is not None
+    written = program.algebraic(x)
+    assert np.abs(program.constraints(x)).max() > 1000
+    assert pyo.value(written.model.objective) == pytest.approx(program.value(x), rel=1e-9)
+
+
+def test_a_model_that_would_be_too_large_is_refused_with_the_figure() -> None:
+    program = ConstrainedMaximumMargin(
+        np.random.default_rng(0).normal(size=(20_000, 30)), np.arange(20_000) % 2
+    ).build()
+    assert program.algebraic is not None
+    with pytest.raises(SizeLimitError, match="would hold 3,600,000 Gaussian terms; at most 2,000,000"):
+        program.algebraic(program.x0)

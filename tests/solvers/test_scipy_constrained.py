@@ -9,6 +9,7 @@ import pytest
 from mmbn_opt.exceptions import InputError, SizeLimitError
 from mmbn_opt.formulations.constrained_maximum_margin import ConstrainedMaximumMargin
 from mmbn_opt.program import NonlinearProgram
+from mmbn_opt.solvers.exterior_penalty import ExteriorPenaltySolver
 from mmbn_opt.solvers.ipopt_nonlinear import IpoptSolver
 from mmbn_opt.solvers.scipy_constrained import SlsqpSolver, TrustConstrSolver
 from mmbn_opt.status import SolutionStatus, TerminationStatus
@@ -120,6 +121,7 @@ def test_ipopt_minimises_in_a_box_without_constraints() -> None:
         lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), x0=np.zeros(2), upper=np.array([1.0, 9.0])
     )
     result = IpoptSolver().solve(program)
+    assert result.solution is not None
     assert result.termination_status is TerminationStatus.LOCALLY_OPTIMAL
     np.testing.assert_allclose(result.solution, [1, 3], atol=1e-5)
 
@@ -133,3 +135,33 @@ def test_a_small_cmm_program_ends_feasible(solver: Any) -> None:
     model = formulation.recover(result.solution)
     assert formulation.check(model)[0].ok
     assert formulation.evaluate(model) > formulation.evaluate(formulation.trivial_start().model)
+
+
+@needs_ipopt
+@pytest.mark.parametrize("k", [1, 2])
+def test_ipopt_through_pyomo_and_through_functions_agrees_with_the_penalty_method(k: int) -> None:
+    """Twelve samples, two features: three ways to the same local optimum of CMM."""
+    rng = np.random.default_rng(0)
+    y = np.arange(12) % 2
+    X = rng.normal(size=(12, 2)) + np.where(y, 2.0, -2.0)[:, None]
+    formulation = ConstrainedMaximumMargin(X, y, k, tau=0.25, xi_growth=1.0)
+    program = formulation.build()
+    solvers = (IpoptSolver(through="pyomo"), IpoptSolver(), ExteriorPenaltySolver(restarts=0))
+    margins = []
+    for solver in solvers:
+        result = solver.solve(program)
+        assert result.termination_status is TerminationStatus.LOCALLY_OPTIMAL
+        assert result.solution_status is SolutionStatus.FEASIBLE
+        assert result.solution is not None
+        model = formulation.recover(result.solution)
+        assert formulation.check(model)[0].ok
+        margins.append(formulation.evaluate(model))
+    np.testing.assert_allclose(margins, margins[0], rtol=1e-5)
+
+
+@needs_ipopt
+def test_ipopt_says_what_it_cannot_take() -> None:
+    with pytest.raises(InputError, match="needs a program that has a Pyomo model"):
+        IpoptSolver(through="pyomo").solve(hs22())
+    with pytest.raises(InputError, match='through must be "functions" or "pyomo", got \'ampl\''):
+        IpoptSolver(through="ampl").solve(hs22())
