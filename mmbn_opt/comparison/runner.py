@@ -1,7 +1,8 @@
 """The comparison itself: plan, skip what is done, run the rest apart from each other, keep each as it ends."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from joblib import Parallel, delayed
@@ -12,7 +13,6 @@ from mmbn_opt.comparison.outcome import RunOutcome
 from mmbn_opt.comparison.plan import (
     LeftOut,
     Limits,
-    Plan,
     PlannedRun,
     labelled_formulations,
     labelled_solvers,
@@ -120,13 +120,16 @@ def compare(
     if rerun_failed:
         done = {key: record for key, record in done.items() if record.status is not None}
     logger.info("%d runs, of which %d are done", len(plan.runs), len(done))
+
+    def keep(record: RunRecord) -> None:
+        store.keep(record)
+        done[record.key] = record
+        if progress is not None:
+            progress(record, len(done), len(plan.runs))
+
     interrupted = False
     try:
-        for record in _execute(plan, [run for run in plan.runs if run.key not in done], n_jobs):
-            store.keep(record)
-            done[record.key] = record
-            if progress is not None:
-                progress(record, len(done), len(plan.runs))
+        _execute([run for run in plan.runs if run.key not in done], plan.token, n_jobs, keep)
     except KeyboardInterrupt:
         interrupted = True
     finished = [done[run.key] for run in plan.runs if run.key in done]
@@ -139,20 +142,20 @@ def compare(
     return Comparison(finished, left_out, interrupted=interrupted)
 
 
-def _execute(plan: Plan, pending: Sequence[PlannedRun], n_jobs: int | None) -> Iterator[RunRecord]:
-    """Do the runs, in whatever order they end; whatever goes wrong here ends all that are going on."""
-    if not pending:
-        return
+def _execute(pending: Sequence[PlannedRun], token: str, n_jobs: int | None, keep: Callable[[RunRecord], None]) -> None:
+    """Do the runs and hand over each as it ends, in whatever order; what goes wrong ends all that are going on."""
     # Threads only wait for processes; the word is a preference, which `joblib.parallel_config` overrides.
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", batch_size=1, return_as="generator_unordered")
     answers = parallel(delayed(execute)(run) for run in pending)
     try:
-        yield from answers
+        for record in answers:
+            keep(record)
     except BaseException:
-        cancel(plan.token)
+        cancel(token)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # joblib wonders why the rest is not wanted
+            answers.close()
         raise
-    finally:
-        answers.close()
 
 
 def _checked_seeds(seeds: Sequence[int]) -> list[int]:
