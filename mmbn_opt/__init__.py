@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from mmbn_opt.heuristics import restrict_candidates as restrict_candidates
     from mmbn_opt.heuristics import tan_cmi as tan_cmi
     from mmbn_opt.heuristics import tan_cr as tan_cr
+    from mmbn_opt.lambda_path import lambda_path as lambda_path
     from mmbn_opt.log_linear import LogLinearClassifier as LogLinearClassifier
     from mmbn_opt.mixture import MixtureClassifier as MixtureClassifier
     from mmbn_opt.network import BayesianNetwork as BayesianNetwork
@@ -110,6 +111,7 @@ _PUBLIC = {
     "distance_to_optimum": "convex_certificate",
     "fix_gauge": "gauge",
     "from_edges": "structure",
+    "lambda_path": "lambda_path",
     "load_dataset": "datasets",
     "load_openml": "datasets",
     "log_odds": "scores",

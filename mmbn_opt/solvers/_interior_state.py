@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._convex_kernels import center_slacks
-from ..convex_bounds import admissible_multipliers
 from ..convex_program import ConvexProgram
 from ._newton_system import NewtonSystem
+from ._primal_dual import with_own_class
 from .log_barrier import interior, slack_demands
 
 __all__ = ["InteriorState"]
@@ -55,7 +55,7 @@ class InteriorState:
         self.y: FloatArray
         self.s: FloatArray
         self._center(mu)
-        known = None if y is None else self._with_own(y)
+        known = None if y is None else with_own_class(program, y)
         if known is not None:
             self.y = (1.0 - CENTRED_SHARE) * known + CENTRED_SHARE * self.y
         v = program.linear + margins.adjoint(self._rivals(self.y))
@@ -64,13 +64,6 @@ class InteriorState:
         if known is not None:
             self.y = (1.0 - CENTRED_SHARE) * known + CENTRED_SHARE * self.y
         self.step_lengths, self.excess = 1.0, math.inf
-
-    def _with_own(self, y: FloatArray) -> FloatArray:
-        """Multipliers of the rivals, with what is left of the weight in the slot of the own class."""
-        margins = self.program.margins
-        table = admissible_multipliers(y, margins.labels, margins.weight)
-        table[self.rows, margins.labels] = np.maximum(margins.weight - table.sum(axis=1), 0.0)
-        return table
 
     def _center(self, mu: float) -> None:
         """Slacks and multipliers of the samples at the point, all of complementarity `mu`."""

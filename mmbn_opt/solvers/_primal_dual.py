@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._convex_kernels import add_adjoint
-from ..convex_bounds import nearest_feasible
+from ..convex_bounds import admissible_multipliers, nearest_feasible
 from ..convex_program import ConvexProgram
 from ._convex_run import ConvexRun
 from ._primal_dual_kernels import anchor, dual_step
 
-__all__ = ["PrimalDual"]
+__all__ = ["PrimalDual", "with_own_class"]
 
 FloatArray = NDArray[np.float64]
 
@@ -23,6 +23,14 @@ taken the third share of all iterations."""
 GROWTH, CROWDED, REFUSED = 1.5, 0.5, 0.99
 """Longer steps after an epoch in which the coupling stayed below `CROWDED`; shorter ones as soon as it passes
 `REFUSED`."""
+
+
+def with_own_class(program: ConvexProgram, multipliers: FloatArray) -> FloatArray:
+    """Admissible multipliers of the rivals, with what is left of the weight in the slot of the own class."""
+    margins = program.margins
+    table = admissible_multipliers(np.array(multipliers), margins.labels, margins.weight)
+    table[np.arange(margins.n_samples), margins.labels] = np.maximum(margins.weight - table.sum(axis=1), 0.0)
+    return table
 
 
 class PrimalDual:
@@ -47,7 +55,7 @@ class PrimalDual:
 
     check_every = 40
 
-    def __init__(self, program: ConvexProgram, run: ConvexRun) -> None:
+    def __init__(self, program: ConvexProgram, run: ConvexRun, multipliers: FloatArray | None = None) -> None:
         assert run.best is not None
         self.program, self.run = program, run
         margins = program.margins
@@ -58,14 +66,13 @@ class PrimalDual:
         own[rows, margins.labels] = weight
         total = float(weight.sum())
         self.counts = np.maximum(program.frequency * total, total / margins.n_samples)
-        self.w: FloatArray = run.best.copy()
-        self.y: FloatArray = own
-        self.new_y: FloatArray = np.empty_like(own)
-        self.anchor_y: FloatArray = own.copy()
-        self.anchor_w: FloatArray = self.w.copy()
-        self.v: FloatArray = program.linear.copy()
-        self.anchor_v: FloatArray = self.v.copy()
         self.at_zero = program.linear + self._looked_up(own)
+        self.w: FloatArray = run.best.copy()
+        self.y: FloatArray = own if multipliers is None else with_own_class(program, multipliers)
+        self.v: FloatArray = self.at_zero - self._looked_up(self.y)
+        self.new_y: FloatArray = self.y.copy()
+        self.anchor_y: FloatArray = self.y.copy()
+        self.anchor_w, self.anchor_v = self.w.copy(), self.v.copy()
         self.balance, self.length, self.growth = FIRST_BALANCE, 1.0, GROWTH
         self.row_multipliers = np.zeros(len(program.row_ptr) - 1)
         self.iterations = self.epoch = self.restarts = 0

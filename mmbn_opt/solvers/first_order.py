@@ -1,7 +1,7 @@
 """First-order methods with a certified gap: what scales."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -34,6 +34,8 @@ class FirstOrderSolver(BuiltInConvexSolver):
     tau : float
         First smoothing, as a share of gamma; used by "smoothing".
     max_iterations : int
+    multipliers : float64 array (n_samples, n_classes) or None
+        Where "primal_dual" begins on the other side, for example ``stats["multipliers"]`` of a similar program.
 
     Examples
     --------
@@ -49,10 +51,11 @@ class FirstOrderSolver(BuiltInConvexSolver):
     method: Literal["primal_dual", "smoothing"] = "primal_dual"
     tau: float = 0.02
     max_iterations: int = 1_000_000
+    multipliers: FloatArray | None = field(default=None, repr=False, compare=False)
 
     name: ClassVar[str] = "first_order"
     title: ClassVar[str] = "First-order method"
-    own_settings: ClassVar[str] = "method, tau, max_iterations"
+    own_settings: ClassVar[str] = "method, tau, max_iterations, multipliers"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -67,7 +70,10 @@ class FirstOrderSolver(BuiltInConvexSolver):
         """Minimise a convex program; see `Solver.solve`."""
         run = ConvexRun(self, program, callback, start)
         state: PrimalDual | SmoothedGradient
-        state = PrimalDual(program, run) if self.method == "primal_dual" else SmoothedGradient(program, run, self.tau)
+        if self.method == "primal_dual":
+            state = PrimalDual(program, run, self.multipliers)
+        else:
+            state = SmoothedGradient(program, run, self.tau)
         status, raw = TerminationStatus.ITERATION_LIMIT, "iteration limit"
         try:
             while not run.should_stop() and state.iterations < self.max_iterations:
