@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from mmbn_opt.exceptions import FormatError, InputError, MissingDependencyError
 from mmbn_opt.interop._optional import optional_module
+from mmbn_opt.interop.bif import read_bif
 from mmbn_opt.interop.xmlbif import read_xmlbif, write_xmlbif
 from mmbn_opt.network import BayesianNetwork
+
+FILES = Path(__file__).parent / "files"
 
 Same = Callable[[BayesianNetwork, BayesianNetwork], bool]
 
@@ -127,3 +130,21 @@ def test_an_entity_bomb_is_refused_at_its_declaration(read: Callable[..., Bayesi
 def test_an_unknown_class_lists_the_variables(read: Callable[..., BayesianNetwork]) -> None:
     with pytest.raises(InputError, match="no variable 'rain' to be the class; its variables are: light on, dog"):
         read(GOOD, "rain")
+
+
+@pytest.mark.parametrize("name", ["pgmpy.xml", "pyagrum.bifxml"])
+def test_the_files_of_other_tools_are_the_same_network(name: str) -> None:
+    network = read_xmlbif(FILES / name, "class")
+    plain = read_bif(FILES / "bnlearn.bif", "class")
+    index = {_letters(n): k for k, n in enumerate(network.structure.names)}
+    for node, (variable, table) in enumerate(zip(plain.variables, plain.log_cpts, strict=True)):
+        other = index[_letters(variable.name)]
+        assert len(network.variables[other].states) == variable.cardinality
+        theirs = [_letters(network.structure.names[p]) for p in network.structure.parents[other]]
+        assert theirs == [_letters(plain.structure.names[p]) for p in plain.structure.parents[node]]
+        # pyAgrum writes six digits.
+        assert np.allclose(np.exp(network.log_cpts[other]), np.exp(table), atol=1e-6)
+
+
+def _letters(name: str) -> str:
+    return "".join(c for c in name if c.isalpha())
