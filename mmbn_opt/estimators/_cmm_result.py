@@ -10,17 +10,13 @@ from mmbn_opt.bounds import ObjectiveBounds
 from mmbn_opt.formulations.constrained_maximum_margin import ConstrainedMaximumMargin
 from mmbn_opt.mixture import MixtureClassifier
 from mmbn_opt.mixture_data import plain
+from mmbn_opt.multiclass import worst_status
 from mmbn_opt.result import Certificate, Check, Result, Seconds
 from mmbn_opt.solvers.base import SolverResult
-from mmbn_opt.status import Sense, SolutionStatus, TerminationStatus
+from mmbn_opt.status import Sense, SolutionStatus
 from mmbn_opt.trace import TraceRecorder
 
 __all__ = ["CMMPart", "CMMPrograms", "joint_result"]
-
-_SEVERITY = (
-    TerminationStatus.LOCALLY_OPTIMAL, TerminationStatus.SLOW_PROGRESS, TerminationStatus.ITERATION_LIMIT,
-    TerminationStatus.TIME_LIMIT, TerminationStatus.INTERRUPTED, TerminationStatus.NUMERICAL_ERROR,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +74,9 @@ class CMMPrograms:
 def joint_result(
     model: MixtureClassifier, parts: Sequence[CMMPart], programs: CMMPrograms, settings: dict[str, Any], total: float
 ) -> Result:
-    """Result of all parts: objective is the sum of the soft margins, no bound is claimed (the programs are not convex).
+    """Result of all parts: the objective is the sum of the soft margins, claimed where every sample meets xi.
+
+    No bound is claimed, since the programs are not convex.
 
     Parameters
     ----------
@@ -89,7 +87,9 @@ def joint_result(
     total : float
         Seconds of the fit.
     """
-    margin = sum(part.margin for part in parts)
+    feasible = all(part.feasible for part in parts)
+    # Where a sample misses xi the margin is that of no admissible classifier, and bounds nothing.
+    margin = sum(part.margin for part in parts) if feasible else None
     recorder = TraceRecorder(Sense.MAXIMIZE)
     seconds, iterations = 0.0, 0
     for number, part in enumerate(parts):
@@ -105,11 +105,10 @@ def joint_result(
     checks = [
         replace(check, name=f"{part.name}: {check.name}") if named else check for part in parts for check in part.checks
     ]
-    feasible = all(part.feasible for part in parts)
     return Result(
         model=model,
         certificate=Certificate(tuple(checks)),
-        termination_status=max((part.result.termination_status for part in parts), key=_severity),
+        termination_status=worst_status(part.result.termination_status for part in parts),
         solution_status=SolutionStatus.FEASIBLE if feasible else SolutionStatus.INFEASIBLE,
         raw_status="; ".join(f"{part.name}: {part.result.raw_status}" for part in parts),
         solution=None,
@@ -124,7 +123,3 @@ def joint_result(
         settings=settings,
         stats={"iterations": iterations},
     )
-
-
-def _severity(status: TerminationStatus) -> int:
-    return _SEVERITY.index(status) if status in _SEVERITY else len(_SEVERITY)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.constrained_maximum_margin import ConstrainedMaximumMargin
-from mmbn_opt.mixture import DecisionRule, MixtureClassifier, MixturePart
+from mmbn_opt.mixture import MixtureClassifier
 from mmbn_opt.mixture_data import NumericDataset
+from mmbn_opt.mixture_parts import BinaryPart, binary_parts, join_parts
 from mmbn_opt.solvers.exterior_penalty import ExteriorPenaltySolver
 from mmbn_opt.status import SolutionStatus, TerminationStatus
 
@@ -271,32 +272,26 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         self, data: NumericDataset, settings: _Settings, deadline: float | None
     ) -> tuple[MixtureClassifier, tuple[CMMPart, ...], CMMPrograms]:
         """A program for every pair of classes, or for every class; the time left is shared among those to come."""
-        codes = range(data.n_classes)
-        rivals: list[tuple[int, int | None]] = list(combinations(codes, 2))
-        rule = DecisionRule.MAX_WINS
-        if self.strategy == "one-vs-rest" and data.n_classes > 2:
-            rivals, rule = [(c, None) for c in codes], DecisionRule.ONE_VS_REST
-        parts, mixtures, programs, interrupted = [], [], [], False
-        for done, (positive, negative) in enumerate(rivals):
+        binaries = binary_parts(data, self.strategy)
+        parts, models, programs, interrupted = [], [], [], False
+        for done, binary in enumerate(binaries):
             limit = None
             if deadline is not None:
-                limit = max(0.0, deadline - time.perf_counter()) / (len(rivals) - done)
-            part, mixture, program = self._fit_part(data, positive, negative, settings, 0.0 if interrupted else limit)
+                limit = max(0.0, deadline - time.perf_counter()) / (len(binaries) - done)
+            part, model, program = self._fit_part(data, binary, settings, 0.0 if interrupted else limit)
             interrupted = interrupted or part.result.termination_status is TerminationStatus.INTERRUPTED
             parts.append(part)
-            mixtures.append(mixture)
+            models.append(model)
             programs.append(program)
-        model = MixtureClassifier(data.classes, data.feature_names, rule, tuple(mixtures), data.location, data.scale)
-        return model, tuple(parts), CMMPrograms(tuple(programs))
+        return join_parts(data, self.strategy, binaries, models), tuple(parts), CMMPrograms(tuple(programs))
 
     def _fit_part(
-        self, data: NumericDataset, positive: int, negative: int | None, settings: _Settings, limit: float | None
-    ) -> tuple[CMMPart, MixturePart, ConstrainedMaximumMargin]:
-        rows = np.flatnonzero((data.codes == positive) | (negative is None) | (data.codes == negative))
-        labels = np.where(data.codes[rows] == positive, 0, 1)
-        members = int(np.bincount(labels).min())
+        self, data: NumericDataset, part: BinaryPart, settings: _Settings, limit: float | None
+    ) -> tuple[CMMPart, MixtureClassifier, ConstrainedMaximumMargin]:
+        rows = part.rows
+        members = int(np.bincount(part.labels).min())
         formulation = ConstrainedMaximumMargin(
-            data.z[rows], labels, min(settings.n_components, members), self.h, self.xi, settings.tau, self.penalty,
+            data.z[rows], part.labels, min(settings.n_components, members), self.h, self.xi, settings.tau, self.penalty,
             xi_growth=self.xi_growth, missing="marginalize", seed=self.random_state,
         )  # fmt: skip
         solver = ExteriorPenaltySolver(
@@ -311,18 +306,9 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         binary = formulation.recover(result.solution)
         violated = formulation.violated_samples(binary)
         violated = violated.assign(row=rows[violated["row"]], label=data.classes[data.codes[rows[violated["row"]]]])
-        others = tuple(c for c in range(data.n_classes) if c != positive) if negative is None else (negative,)
-        fitted = binary.parts[0]
-        mixture = MixturePart(
-            ((positive,), others),
-            fitted.log_prior,
-            tuple(density.rescaled(binary.location, binary.scale) for density in fitted.densities),
-        )
-        rival = None if negative is None else data.classes[negative]
-        part = CMMPart(
-            data.classes[positive], rival, result, formulation.evaluate(binary), violated, formulation.check(binary)
-        )
-        return part, mixture, formulation
+        positive, rival = data.classes[part.positive], None if part.negative is None else data.classes[part.negative]
+        outcome = CMMPart(positive, rival, result, formulation.evaluate(binary), violated, formulation.check(binary))
+        return outcome, binary, formulation
 
 
 def _repeated(sample_weight: Any, n_rows: int) -> NDArray[np.intp]:

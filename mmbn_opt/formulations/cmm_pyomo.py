@@ -1,7 +1,7 @@
 """CMM as a Pyomo model whose log-sum-exps neither over- nor underflow.
 
-Written down naively, ``log sum_k exp(t_k)`` is the logarithm of 0 as soon as all ``t_k`` are below -745, which samples of
-most data reach. Here every sum is a chain of links of two, each a variable of its own, with
+Written down naively, ``log sum_k exp(t_k)`` is the logarithm of 0 as soon as all ``t_k`` are below -745, which samples
+of most data reach. Here every sum is a chain of links of two, each a variable of its own, with
 
 ``log(exp(a) + exp(b)) = (a + b + |a - b|) / 2 + log(1 + exp(-|a - b|))``,
 

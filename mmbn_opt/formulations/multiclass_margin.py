@@ -109,7 +109,7 @@ class MulticlassMargin:
         return float(sum(b.infeasibility(self._alone(model, k)) ** 2 for k, b in enumerate(self.binaries)) ** 0.5)
 
     def violated_samples(self, model: MixtureClassifier) -> pd.DataFrame:
-        """The samples that miss xi, part by part and the worst first: part, row of the data, label, log-odds, violation."""
+        """The samples that miss xi, part by part, the worst first: part, row of the data, label, log-odds, miss."""
         tables = []
         for k, (part, binary) in enumerate(zip(self.parts, self.binaries, strict=True)):
             table = binary.violated_samples(self._alone(model, k))
