@@ -48,7 +48,7 @@ def certify(model: Any, formulation: Formulation, result: Result | None = None) 
         value = formulation.evaluate(model)
         samples = getattr(formulation, "data").n_samples  # noqa: B009 -- every formulation of this library has data
         check = Check("objective", True, f"{value:.6f} recomputed from {samples:,} samples")
-        return Certificate((*formulation.check(model), check))
+        return Certificate((*formulation.check(model), check, *_distance(model, formulation)))
     return certify_run(
         model,
         formulation,
@@ -95,6 +95,16 @@ def certify_run(
         _check_trace(trace, bounds),
     ]
     return Certificate(tuple(checks))
+
+
+def _distance(model: Any, formulation: Formulation) -> tuple[Check, ...]:
+    """How far the model is from the optimum, where a convex program proves it in seconds."""
+    from mmbn_opt.convex_certificate import distance_to_optimum
+    from mmbn_opt.formulations.max_margin_relaxation import MaxMarginRelaxation
+
+    if not isinstance(formulation, MaxMarginRelaxation):
+        return ()
+    return (distance_to_optimum(model, formulation).check(),)
 
 
 def _number(value: float | None) -> str:

@@ -70,3 +70,28 @@ def test_only_relaxations_have_this_distance():
     other = SmoothMargin(data, mm.naive_bayes(data))
     with pytest.raises(InputError, match="MaxMarginRelaxation, got SmoothMargin"):
         distance_to_optimum(other.trivial_start().model, other)
+
+
+@pytest.mark.parametrize("structure", [mm.naive_bayes, mm.tan_cmi])
+def test_the_percentage_of_a_conjugate_gradient_model_contains_the_truth_of_a_cone_solver(structure):
+    data = car_like(2)
+    graph = structure(data)
+    relaxation = MaxMarginRelaxation(data, graph, gamma=5.0, normalization="floor")
+    truth = ClarabelSolver().solve(relaxation.build()).bounds
+    withins = []
+    for iterations in (5, 200):
+        network = mm.solve(
+            SmoothMargin(data, graph, lam=0.2, kappa=0.02, eta=50.0),
+            "conjugate_gradient",
+            options={"max_iterations": iterations},
+        ).model
+        distance = distance_to_optimum(network, relaxation, rel_gap=1e-4)
+        exact = (relaxation.evaluate(network) - truth.dual_bound) / truth.dual_bound
+        assert distance.dual_bound <= truth.primal_bound * (1 + 1e-6)
+        assert distance.within == pytest.approx(exact, abs=2e-3 * (1 + exact))
+        certificate = mm.certify(network, relaxation)
+        line = next(check for check in certificate.checks if check.name == "distance to the optimum")
+        assert line.ok
+        assert "% of the global optimum" in line.detail
+        withins.append(distance.within)
+    assert withins[1] < withins[0]
