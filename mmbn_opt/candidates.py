@@ -15,6 +15,7 @@ from mmbn_opt.exceptions import InputError, SizeLimitError
 __all__ = ["CandidateParents", "NamedEdges"]
 
 NamedEdges = Iterable[tuple[str, str]]
+Pools = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -49,27 +50,37 @@ class CandidateParents:
                 raise InputError(f"Node {node} has no candidate parent set left; relax required or forbidden edges.")
 
     @classmethod
-    def for_margins(cls, n_features: int, max_parents: int, usable: Sequence[int] | None = None) -> "CandidateParents":
-        """Sets that can move a margin; features outside `usable` (constant ones) stay isolated."""
+    def for_margins(
+        cls, n_features: int, max_parents: int, usable: Sequence[int] | None = None, within: Pools | None = None
+    ) -> "CandidateParents":
+        """Sets that can move a margin; features outside `usable` (constant ones) stay isolated.
+
+        `within` lists for every feature, and for the class last, the features that may be parents; None: all.
+        """
         pool = list(range(n_features)) if usable is None else sorted(usable)
         sets: list[tuple[tuple[int, ...], ...]] = []
         for node in range(n_features):
             if node not in pool:
                 sets.append(((),))
                 continue
-            others = [j for j in pool if j != node]
+            others = [j for j in pool if j != node and (within is None or j in within[node])]
             with_class = [(*s, n_features) for size in range(max_parents) for s in combinations(others, size)]
             sets.append(((), *with_class))
-        sets.append(tuple(s for size in range(max_parents + 1) for s in combinations(pool, size)))
+        of_class = [j for j in pool if within is None or j in within[n_features]]
+        sets.append(tuple(s for size in range(max_parents + 1) for s in combinations(of_class, size)))
         return cls(tuple(sets))
 
     @classmethod
-    def for_all(cls, n_features: int, max_parents: int, usable: Sequence[int] | None = None) -> "CandidateParents":
-        """Every set of up to `max_parents` other nodes, the class an ordinary node."""
+    def for_all(
+        cls, n_features: int, max_parents: int, usable: Sequence[int] | None = None, within: Pools | None = None
+    ) -> "CandidateParents":
+        """Every set of up to `max_parents` other nodes, the class an ordinary node; `within` as in `for_margins`."""
         pool = [*(range(n_features) if usable is None else sorted(usable)), n_features]
         sets = []
         for node in range(n_features + 1):
             others = [j for j in pool if j != node] if node in pool else []
+            if within is not None:
+                others = [j for j in others if j == n_features or j in within[node]]
             sets.append(
                 tuple(s for size in range(min(max_parents, len(others)) + 1) for s in combinations(others, size))
             )
@@ -197,11 +208,26 @@ def estimate_columns(n_features: int, max_parents: int, *, margin: bool) -> int:
     return (n_features + 1) * sum(comb(n_features, k) for k in range(max_parents + 1))
 
 
-def refuse_columns(n_features: int, max_parents: int, *, margin: bool, max_columns: int) -> None:
+def estimate_within(within: Pools, max_parents: int, *, margin: bool) -> int:
+    """The same under a restriction: the features that may be parents, for every feature and for the class last."""
+    if margin:
+        features = sum(1 + sum(comb(len(pool), k) for k in range(max_parents)) for pool in within[:-1])
+    else:
+        features = sum(comb(len(pool) + 1, k) for pool in within[:-1] for k in range(max_parents + 1))
+    return features + sum(comb(len(within[-1]), k) for k in range(max_parents + 1))
+
+
+def refuse_columns(
+    n_features: int, max_parents: int, *, margin: bool, max_columns: int, within: Pools | None = None
+) -> None:
     """Raise `SizeLimitError` when listing the candidates would exceed `max_columns`."""
-    columns = estimate_columns(n_features, max_parents, margin=margin)
+    if within is None:
+        columns = estimate_columns(n_features, max_parents, margin=margin)
+    else:
+        columns = estimate_within(within, max_parents, margin=margin)
     if columns > max_columns:
         raise SizeLimitError(
             f"{n_features} features with max_parents={max_parents} have {columns:,} candidate parent sets; "
-            f"the limit is max_columns={max_columns:,}. Lower max_parents, drop features, or raise max_columns."
+            f"the limit is max_columns={max_columns:,}. Lower max_parents, drop features, raise max_columns, or keep "
+            f"fewer candidates: restriction=restrict_candidates(data, k=5)."
         )

@@ -9,6 +9,7 @@ from mmbn_opt.exceptions import InputError
 
 __all__ = [
     "Acyclicity",
+    "Candidates",
     "Categorical",
     "Data",
     "Ess",
@@ -46,6 +47,10 @@ NoDiscretize = Annotated[bool, typer.Option("--no-discretize", help="Refuse nume
 Acyclicity = Annotated[str, typer.Option("--acyclicity", help="auto, order, order-printed or cluster.")]
 ParentSets = Annotated[
     str, typer.Option("--parent-sets", help="For decomposable scores: all, or the papers' restricted ones (margin).")
+]
+Candidates = Annotated[
+    int | None,
+    typer.Option("--candidates", help="Keep K candidate parents a node (a restricted class); all without it."),
 ]
 Require = Annotated[
     list[str] | None, typer.Option("--require", help='Edge "parent>child" that must be there; repeatable.')
@@ -90,9 +95,11 @@ def make_formulation(
     parent_sets: str,
     require: list[str] | None,
     forbid: list[str] | None,
+    candidates: int | None = None,
 ) -> Any:
     """Formulation of the ``structure`` and ``export`` commands."""
     from mmbn_opt.formulations import BinarySoftMarginStructure, DecomposableStructure, SoftMarginStructure
+    from mmbn_opt.heuristics import restrict_candidates
     from mmbn_opt.scores import log_odds
 
     shared: dict[str, Any] = {
@@ -101,6 +108,7 @@ def make_formulation(
         "acyclicity": acyclicity,
         "required_edges": _edges("--require", require),
         "forbidden_edges": _edges("--forbid", forbid),
+        "restriction": None if candidates is None else restrict_candidates(dataset, candidates),
     }
     if score in ("sm", "sbm"):
         make = SoftMarginStructure if score == "sm" else BinarySoftMarginStructure

@@ -40,6 +40,7 @@ def structure(
     no_discretize: opt.NoDiscretize = False,
     acyclicity: opt.Acyclicity = "auto",
     parent_sets: opt.ParentSets = "all",
+    candidates: opt.Candidates = None,
     require: opt.Require = None,
     forbid: opt.Forbid = None,
 ) -> None:
@@ -54,7 +55,7 @@ def structure(
         typer.echo(line, err=True)
     formulation = opt.make_formulation(
         preparation.data, score=score, max_parents=max_parents, p=p, smoothing=smoothing, ess=ess,
-        acyclicity=acyclicity, parent_sets=parent_sets, require=require, forbid=forbid,
+        acyclicity=acyclicity, parent_sets=parent_sets, require=require, forbid=forbid, candidates=candidates,
     )  # fmt: skip
     from mmbn_opt.cli.progress import Progress
 

@@ -103,8 +103,9 @@ class DecomposableStructure(StructureFormulation):
         """Columns of a structure; a parent set that was left out is replaced by its best subset."""
         chosen = []
         for node, parents in enumerate(structure.parents):
+            allowed = self.restriction is None or self.restriction.allows(node, parents)
             inside = [s for s in self.candidates.sets[node] if set(s) <= set(parents)]
-            if not inside or len(parents) > self.max_parents:
+            if not inside or not allowed or len(parents) > self.max_parents:
                 raise InputError(f"Parent set {parents} of {structure.names[node]!r} is not among its candidates.")
             columns = [self.candidates.column_of[node, s] for s in inside]
             chosen.append(max(columns, key=lambda k: self.local_scores[k]))

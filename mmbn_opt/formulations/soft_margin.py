@@ -39,6 +39,8 @@ class SoftMarginStructure(MarginStructure):
     required_edges, forbidden_edges : tuple of (parent, child) names
     max_columns, max_rows, max_nonzeros : int
         Size limits; a larger program is refused before it is built.
+    restriction : CandidateRestriction or None
+        Fewer candidate parents, from `restrict_candidates`; the certificate says that the class is a restricted one.
     gamma : float
         Desired log margin in nats; ``log_odds(p)`` for posterior odds p : (1 - p).
 

@@ -18,6 +18,7 @@ from ..data import DiscreteDataset
 from ..exceptions import InputError
 from ..heuristics.local_search import LocalSearch
 from ..heuristics.objectives import Loss
+from ..heuristics.sparse_candidates import CandidateRestriction
 from ..heuristics.trees import naive_bayes, tan_cmi
 from ..network import BayesianNetwork
 from ..program import MixedIntegerProgram, Program, ProgramKind, ProgramSize
@@ -49,6 +50,7 @@ class StructureFormulation(Formulation):
     max_columns: int = 200_000
     max_rows: int = 1_000_000
     max_nonzeros: int = 30_000_000
+    restriction: CandidateRestriction | None = None
 
     emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.MIXED_INTEGER, ProgramKind.IMPLICIT_CONCAVE})
     sense: ClassVar[Sense] = Sense.MAXIMIZE
@@ -62,6 +64,11 @@ class StructureFormulation(Formulation):
         resolve(self.acyclicity)
         as_smoothing(self.smoothing)
         self.data.require_learnable()
+        if self.restriction is not None and len(self.restriction.partners) != self.data.n_features + 1:
+            raise InputError(
+                f"The restriction is for {len(self.restriction.partners) - 1} features, the data have "
+                f"{self.data.n_features}; make it from these data."
+            )
 
     # -- the pieces ---------------------------------------------------------------------------------------------
 
@@ -87,11 +94,11 @@ class StructureFormulation(Formulation):
         return self._all_candidates()
 
     def _all_candidates(self) -> CandidateParents:
-        refuse_columns(
-            len(self.usable_features), self.max_parents, margin=self._margin_candidates, max_columns=self.max_columns
-        )
-        make = CandidateParents.for_margins if self._margin_candidates else CandidateParents.for_all
-        sets = make(self.data.n_features, self.max_parents, self.usable_features)
+        within = None if self.restriction is None else self.restriction.partners
+        usable, margin = self.usable_features, self._margin_candidates
+        refuse_columns(len(usable), self.max_parents, margin=margin, max_columns=self.max_columns, within=within)
+        make = CandidateParents.for_margins if margin else CandidateParents.for_all
+        sets = make(self.data.n_features, self.max_parents, usable, within)
         if self.required_edges or self.forbidden_edges:
             names = (*self.data.feature_names, self.data.class_name)
             sets = sets.restrict(names, self.required_edges, self.forbidden_edges)
@@ -319,6 +326,8 @@ class StructureFormulation(Formulation):
         detail = f"at most {structure.max_parents} parents, {self.max_parents} allowed"
         if self.required_edges or self.forbidden_edges:
             detail += f"; {len(self.required_edges)} required and {len(self.forbidden_edges)} forbidden edges kept"
+        if self.restriction is not None:
+            detail += f"; a restricted class, every claim is within {self.restriction}"
         return Check("within the model class", structure.max_parents <= self.max_parents, detail)
 
 

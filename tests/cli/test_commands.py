@@ -33,6 +33,14 @@ def solved(corral, tmp_path_factory):
     return run("structure", "--data", corral, "--target", "class", "--p", "0.9", "--out", out), out
 
 
+def test_fewer_candidates_are_told(corral, tmp_path):
+    process = run(
+        "structure", "--data", corral, "--target", "class", "--score", "mdl", "--candidates", 1, "--out", tmp_path / "r"
+    )
+    assert process.returncode == 0, process.stderr
+    assert "a restricted class, every claim is within k = 1 candidate parents a node" in process.stdout
+
+
 def test_structure_proves_and_writes_everything(solved):
     process, out = solved
     assert process.returncode == 0, process.stderr
