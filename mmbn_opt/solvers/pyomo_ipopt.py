@@ -1,10 +1,11 @@
-"""IPOPT on convex programs, through Pyomo: an in-process bridge, since no wheel ships the executable.
+"""IPOPT on convex programs, through Pyomo: the executable when it is on PATH, else an in-process bridge.
 
-Pyomo writes the model in the NL format, CasADi reads it and runs the IPOPT that its wheel holds, and values and duals
-come back by the writer's own maps of columns and rows.
+No wheel ships the executable. For the bridge Pyomo writes the model in the NL format, CasADi reads it and runs the
+IPOPT that its wheel holds, and values and duals come back by the writer's own maps of columns and rows.
 """
 
 import logging
+import math
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..status import TerminationStatus
 from ._convex_host import HostedConvexSolver
+from ._ipopt_executable import executable, solve_model
 from ._link import EngineAnswer, EngineJob, EngineLink
 from .base import Availability
 
@@ -84,6 +86,8 @@ class NlAnswer:
     objective : float
     status : str
     iterations : int
+    trace : tuple of dict
+        ``iteration, objective, primal_infeasibility, dual_infeasibility, log_mu`` of each iteration.
     """
 
     x: FloatArray
@@ -91,6 +95,7 @@ class NlAnswer:
     objective: float
     status: str
     iterations: int
+    trace: tuple[Mapping[str, float], ...] = ()
 
 
 def solve_nl(path: str, options: Mapping[str, Any], *, verbose: bool = False) -> NlAnswer:
@@ -109,6 +114,22 @@ def solve_nl(path: str, options: Mapping[str, Any], *, verbose: bool = False) ->
         float(found["f"]),
         str(stats["return_status"]),
         int(stats["iter_count"]),
+        _iterations(stats.get("iterations", {})),
+    )
+
+
+def _iterations(table: Mapping[str, Any]) -> tuple[Mapping[str, float], ...]:
+    """CasADi's columns as rows, with the names that the log of the executable gives."""
+    columns = [table.get(name, []) for name in ("obj", "inf_pr", "inf_du", "mu")]
+    return tuple(
+        {
+            "iteration": float(k),
+            "objective": float(objective),
+            "primal_infeasibility": float(primal),
+            "dual_infeasibility": float(dual),
+            "log_mu": math.log10(max(float(mu), 1e-300)),
+        }
+        for k, (objective, primal, dual, mu) in enumerate(zip(*columns, strict=False))
     )
 
 
@@ -118,6 +139,8 @@ def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
 
     program: Any = job.program
     written = pyomo_model(program, job.start)
+    if executable() is not None:
+        return _run_executable(program, written, job.options)
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "program.nl")
         columns, rows = write_nl(written.model, path)
@@ -132,7 +155,32 @@ def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
         answer.status,
         w,
         iterations=answer.iterations,
-        stats={"raw_objective": answer.objective * written.scale, "multipliers": written.multipliers(program, y)},
+        stats={
+            "raw_objective": answer.objective * written.scale,
+            "multipliers": written.multipliers(program, y),
+            "iteration_trace": answer.trace,
+        },
+    )
+
+
+def _run_executable(program: Any, written: Any, options: Mapping[str, Any]) -> EngineAnswer:
+    answer = solve_model(written.model, options)
+    w = np.array([written.model.w[i].value for i in range(program.margins.n_parameters)], dtype=np.float64)
+    y = np.array([written.model.dual.get(written.model.margin[r], 0.0) for r in range(len(written.sample))])
+    # Rows of one direction have multipliers of one sign, whichever the interface gives them.
+    y = y if y.sum() >= 0 else -y
+    objective = written.model.objective.expr()
+    return EngineAnswer(
+        _STATUS.get(answer.status, TerminationStatus.NUMERICAL_ERROR),
+        answer.status,
+        w,
+        iterations=len(answer.iterations) - 1 if answer.iterations else None,
+        stats={
+            "raw_objective": float(objective) * written.scale,
+            "multipliers": written.multipliers(program, y),
+            "iteration_trace": answer.iterations,
+            "executable": executable(),
+        },
     )
 
 
@@ -148,16 +196,13 @@ def write_nl(model: Any, path: str) -> tuple[list[Any], list[Any]]:
 @cache
 def _probe() -> Availability:
     cure = 'install it with: pip install "mmbn_opt[ipopt]"'
+    if executable() is not None:
+        return _probe_executable()
     try:
         casadi: Any = import_module("casadi")
     except ImportError:
         return Availability(False, None, f"CasADi, which brings IPOPT, is not installed; {cure}")
-    import pyomo.environ as pyo
-
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(initialize=3.0)
-    model.row = pyo.Constraint(expr=model.x >= 1.0)
-    model.objective = pyo.Objective(expr=pyo.exp(model.x))
+    model = _one_variable()
     try:
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder) / "probe.nl")
@@ -168,3 +213,26 @@ def _probe() -> Availability:
     if abs(answer.objective - np.e) > 1e-5:
         return Availability(False, casadi.__version__, f"IPOPT finds {answer.objective!r} for e; reinstall casadi.")
     return Availability(True, f"CasADi {casadi.__version__}")
+
+
+def _one_variable() -> Any:
+    """``min exp(x)  s.t.  x >= 1``."""
+    import pyomo.environ as pyo
+
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(initialize=3.0)
+    model.row = pyo.Constraint(expr=model.x >= 1.0)
+    model.objective = pyo.Objective(expr=pyo.exp(model.x))
+    return model
+
+
+def _probe_executable() -> Availability:
+    model, path = _one_variable(), executable()
+    try:
+        solve_model(model, {})
+        value = float(model.x.value)
+    except Exception as error:
+        return Availability(False, None, f"{path} fails on a one-variable model: {error}")
+    if abs(value - 1.0) > 1e-5:
+        return Availability(False, None, f"{path} finds {value!r} where the minimum is at 1; remove it from PATH.")
+    return Availability(True, str(path))
