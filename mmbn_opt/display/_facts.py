@@ -159,7 +159,7 @@ def mixture_rows(model: MixtureClassifier) -> list[tuple[str, str, str]]:
 def part_row(part: Result) -> tuple[str, str, str, str]:
     """Name, status, objective recomputed and outcome of a program among several."""
     failures = part.certificate.failures
-    outcome = "; ".join(check.detail for check in failures) or "all checks passed"
+    outcome = failures[0].detail if failures else "all checks passed"
     value = number(part.formulation.evaluate(part.model), 9)
     return str(part.settings.get("part", "")), part.termination_status.label, value, outcome
 
