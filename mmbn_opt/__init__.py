@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mmbn_opt.formulations import DecomposableStructure as DecomposableStructure
     from mmbn_opt.formulations import MaxMarginMarkovNetwork as MaxMarginMarkovNetwork
     from mmbn_opt.formulations import MaxMarginRelaxation as MaxMarginRelaxation
+    from mmbn_opt.formulations import MulticlassMargin as MulticlassMargin
     from mmbn_opt.formulations import SmoothMargin as SmoothMargin
     from mmbn_opt.formulations import SoftMarginStructure as SoftMarginStructure
     from mmbn_opt.gauge import fix_gauge as fix_gauge
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from mmbn_opt.lambda_path import lambda_path as lambda_path
     from mmbn_opt.log_linear import LogLinearClassifier as LogLinearClassifier
     from mmbn_opt.mixture import MixtureClassifier as MixtureClassifier
+    from mmbn_opt.multiclass import solve_parts as solve_parts
     from mmbn_opt.network import BayesianNetwork as BayesianNetwork
     from mmbn_opt.preparation import Preparation as Preparation
     from mmbn_opt.preparation import prepare as prepare
@@ -93,6 +95,7 @@ _PUBLIC = {
     "MixtureClassifier": "mixture",
     "MmbnError": "exceptions",
     "NaiveBayesClassifier": "estimators",
+    "MulticlassMargin": "formulations",
     "ObjectiveBounds": "bounds",
     "Preparation": "preparation",
     "Result": "result",
@@ -121,6 +124,7 @@ _PUBLIC = {
     "read_table": "readers",
     "renormalize": "renormalization",
     "solve": "dispatch",
+    "solve_parts": "multiclass",
     "solvers": "dispatch",
     "start": "dispatch",
     "restrict_candidates": "heuristics",

@@ -7,6 +7,7 @@ from .constrained_maximum_margin import ConstrainedMaximumMargin
 from .decomposable import DecomposableStructure
 from .max_margin_markov_network import MaxMarginMarkovNetwork
 from .max_margin_relaxation import MaxMarginRelaxation
+from .multiclass_margin import MulticlassMargin
 from .smooth_margin import SmoothMargin
 from .soft_margin import SoftMarginStructure
 
@@ -18,6 +19,7 @@ __all__ = [
     "Formulation",
     "MaxMarginMarkovNetwork",
     "MaxMarginRelaxation",
+    "MulticlassMargin",
     "SmoothMargin",
     "SoftMarginStructure",
     "Start",
