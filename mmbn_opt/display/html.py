@@ -105,7 +105,7 @@ def network_caption(network: BayesianNetwork | Structure) -> str:
     if len(drawn.names) < len(structure.names):
         caption += f"; drawn are the class and {len(drawn.names) - 1:,} nodes of its Markov blanket"
     if structure.children(structure.class_index):
-        caption += ". Thin lines lead from the class, dark ones from features"
+        caption += ". Blue lines lead from the class, grey ones from features"
     return caption + ". Point at a node to see its parents."
 
 

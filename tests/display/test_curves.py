@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmbn_opt.display._axes import linear_axis, nice_step, time_axis, value_range
+from mmbn_opt.display._text import number
 from mmbn_opt.display.curves import HEIGHT, WIDTH, trace_svg
 from mmbn_opt.status import Sense
 from mmbn_opt.trace import BoundTrace, TraceRecord, TraceRecorder
@@ -154,3 +155,10 @@ def test_time_axes_keep_the_order_of_times(times: list[float]) -> None:
 def test_the_range_holds_the_final_values() -> None:
     low, high = value_range([(1e9, 0.01), (5.0, 0.99), (6.0, 1.0)], [5.0, 6.0])
     assert low < 5.0 < 6.0 < high < 10.0
+
+
+def test_a_long_run_is_drawn_by_what_can_be_seen_of_it() -> None:
+    records = tuple(TraceRecord(0.1 * k, 10.0, 1000.0 - 0.04 * k, None, None, "bound", "highs") for k in range(20_000))
+    svg = trace_svg(BoundTrace(Sense.MAXIMIZE, records))
+    assert len(svg) < 60_000
+    assert f">{number(records[-1].dual_bound, 7)}</text>" in svg
