@@ -77,7 +77,8 @@ class ChoiceProgram:
         whichever node they hang: a solver may then leave out choices in which a node takes that column and a node
         of smaller number descends from it, since the tree that hangs from its smallest node is as good.
     primal_heuristic : callable or None
-        Turns a point into a feasible integral vector, as good as it can cheaply find, or None.
+        Turns a point into a feasible integral vector, as good as it can cheaply find, or None. It may remember calls;
+        a solver calls a copy (``copy.copy``), which remembers none, so that equal runs get equal answers.
 
     Examples
     --------

@@ -226,6 +226,10 @@ class RoundAndDescend:
         self._best: NDArray[np.intp] | None = None
         self._best_loss = np.inf
 
+    def __copy__(self) -> "RoundAndDescend":
+        """One that remembers no calls."""
+        return RoundAndDescend(self._candidates, self._loss, self._seed, self._kicks)
+
     def __call__(self, x: FloatArray) -> FloatArray | None:
         """A good integral point, or None where rounding meets a dead end."""
         choice = self.round(x)

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,7 @@ class Incumbent:
         self._pool, self._constant = pool, constant
         self._rel_gap, self._abs_gap = rel_gap, abs_gap
         self._news, self._seconds_left = news, seconds_left
+        self._heuristic = copy(pool.program.primal_heuristic)
         self._calls = 0
         self._due = 0
         self._last_success = 0
@@ -54,6 +56,11 @@ class Incumbent:
             return math.inf
         objective = abs(self.loss + self._constant)
         return self.loss - max(1e-9 * max(1.0, objective), self._abs_gap, self._rel_gap * objective * (1 - 1e-6))
+
+    def resume(self, x: FloatArray | None) -> None:
+        """Go on from a point that was announced already."""
+        if x is not None:
+            self.x, self.loss = x, self._pool.loss(x)
 
     def offer(self, x: FloatArray) -> bool:
         """Take an integral point if it is acyclic and better."""
@@ -75,7 +82,7 @@ class Incumbent:
             return
         if self._calls > 40:
             self._due = self._calls + max(10, (self._calls - self._last_success) // 10)
-        heuristic = self._pool.program.primal_heuristic
+        heuristic = self._heuristic
         left = self._seconds_left()
         if left is not None and left < 1.5 * self._longest:
             return

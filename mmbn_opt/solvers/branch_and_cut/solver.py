@@ -31,6 +31,11 @@ FloatArray = NDArray[np.float64]
 DEFAULT_GROUPS = 24
 """Groups of samples, each with a loss of its own: more make every round of cuts tighter and every pivot dearer."""
 
+MANY_GROUPS = 96
+"""Groups where the gap at the root, as a share of the objective, is above `WIDE_ROOT_GAP`."""
+
+WIDE_ROOT_GAP = 0.05
+
 REPORT_SEC = 0.5
 """How often the bound of the open boxes is reported when nothing else happens."""
 
@@ -44,7 +49,8 @@ class BranchAndCut(Solver):
     parent's tableau. Every bound, of every box closed or open, comes from `mmbn_opt.tree_proof`, which is handed
     multipliers and the points of the cuts, and nothing else.
 
-    Options: ``groups`` (24), ``root_rounds`` (1000), ``node_limit``, and the fields of `SearchSettings`.
+    Options: ``groups`` (24, or 96 where the gap at the root is wide), ``root_rounds`` (1000), ``node_limit``, and the
+    fields of `SearchSettings`.
 
     References
     ----------
@@ -98,7 +104,8 @@ class _Run:
 
     def __post_init__(self) -> None:
         options = dict(self.solver.options)
-        self.groups = int(options.pop("groups", DEFAULT_GROUPS))
+        given = options.pop("groups", None)
+        self.more_groups = MANY_GROUPS if given is None else 0
         self.max_root_rounds = int(options.pop("root_rounds", 1000))
         self.node_limit = options.pop("node_limit", None)
         known = {f.name for f in fields(SearchSettings)}
@@ -107,18 +114,21 @@ class _Run:
             raise InputError(f"{self.solver.name} has no option {', '.join(unknown)}; known: {every}.")
         self.settings = SearchSettings(**{"seed": self.solver.seed, **options})
         self.recorder = TraceRecorder(Sense.MINIMIZE, clock=self.elapsed)
+        self._lay_out(int(DEFAULT_GROUPS if given is None else given))
+        self._next_report = REPORT_SEC
+
+    def _lay_out(self, groups: int) -> None:
+        """Everything that depends on the number of groups."""
         term = self.program.term
-        self.term = None if term is None else term.regrouped(self.groups, self.solver.threads)
+        self.term = None if term is None else term.regrouped(groups, self.solver.threads)
         self.proof = TreeProof(self.program, self.term)
-        hub = find_hub(self.proof.offsets, self.program.parents)
-        self.hub = hub
-        linked = hub is not None and self.program.A.shape[0] > 0
-        separator = ClusterSeparator(self.proof.offsets, self.program.parents, hub if linked else None)
+        self.hub = find_hub(self.proof.offsets, self.program.parents)
+        linked = self.hub is not None and self.program.A.shape[0] > 0
+        separator = ClusterSeparator(self.proof.offsets, self.program.parents, self.hub if linked else None)
         self.pool = RowPool(self.program, self.term, separator, self.proof)
         self.incumbent = Incumbent(
             self.pool, self.proof.constant, self.solver.rel_gap, self.solver.abs_gap, self._news, self.left
         )
-        self._next_report = REPORT_SEC
 
     def elapsed(self) -> float:
         return time.perf_counter() - self.origin
@@ -195,6 +205,11 @@ class _Run:
                 }
                 return "closed by a maximum branching"
         self._solve_root()
+        if self._wants_more_groups():
+            known = self.incumbent.x
+            self._lay_out(self.more_groups)
+            self.incumbent.resume(known)
+            self._solve_root()
         root = self.root
         if root is None:
             self.check()
@@ -216,6 +231,13 @@ class _Run:
             if self.node_limit is not None and self.search.nodes >= self.node_limit:
                 return "node limit"
         return "tree exhausted"
+
+    def _wants_more_groups(self) -> bool:
+        """A wide gap at the root takes a large tree, in which tighter cuts pay for dearer pivots."""
+        if self.root is None or self.term is None or len(self.term.upper) >= self.more_groups:
+            return False
+        gap = self.incumbent.loss - self.proof.value
+        return WIDE_ROOT_GAP * abs(self.incumbent.loss + self.proof.constant) < gap < math.inf
 
     def _solve_root(self) -> None:
         tolerance = 1e-7
