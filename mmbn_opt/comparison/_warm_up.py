@@ -4,6 +4,8 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.formulations.structure_program import StructureFormulation
@@ -19,7 +21,7 @@ _SECONDS = 5.0
 
 
 def warm_up(formulation: Formulation, solver: str | Solver) -> None:
-    """Run heuristics, and a solver of this library, on a problem of four rows; a failure is left to the run itself."""
+    """Run heuristics, and a solver of this library, on a problem of sixty rows; a failure is left to the run itself."""
     from mmbn_opt.dispatch import solve
 
     try:
@@ -35,8 +37,11 @@ def warm_up(formulation: Formulation, solver: str | Solver) -> None:
 
 def _smaller(formulation: Formulation) -> Iterator[Formulation]:
     """A problem of the same kind on four rows, where the kind is known."""
-    rows = [["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"]]
-    data = DiscreteDataset.from_arrays(rows, ["no", "yes", "yes", "yes"])
+    # Noise of this size is no trouble, but is not proved at the root: the kernels of a tree search are loaded too.
+    draw = np.random.default_rng(1).integers
+    labels = draw(0, 2, 60)
+    columns = [(labels * draw(0, 2, 60) + draw(0, 2, 60)) % 3 for _ in range(4)]
+    data = DiscreteDataset.from_arrays(np.column_stack(columns), labels)
     kind: Any = type(formulation)
     if isinstance(formulation, StructureFormulation):
         yield kind(data)
