@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import mmbn_opt as mm
+from mmbn_opt.cli import main
 from mmbn_opt.comparison import RunRecord
 
 FILES = {"results.csv", "report.html", "runs"}
@@ -65,11 +66,15 @@ def test_a_comparison_writes_table_page_and_one_file_a_run_and_is_not_done_twice
         (("--time-limit", "-1"), "time_limit must be a finite number of seconds >= 0"),
     ],
 )
-def test_bad_input_ends_with_status_2(corral, tmp_path, extra, message):
-    process = run("--data", corral, "--target", "class", "--out", tmp_path / "out", *extra)
-    assert process.returncode == 2, process.stderr
-    assert message in process.stderr
-    assert "Traceback" not in process.stderr
+def test_bad_input_ends_with_status_2(corral, tmp_path, extra, message, monkeypatch, capsys):
+    arguments = ["--data", str(corral), "--target", "class", "--out", str(tmp_path / "out"), *extra]
+    monkeypatch.setattr(sys, "argv", ["mmbn-opt", "compare", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    errors = capsys.readouterr().err
+    assert message in errors
+    assert "Traceback" not in errors
 
 
 @pytest.mark.slow
