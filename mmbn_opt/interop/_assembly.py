@@ -13,7 +13,7 @@ from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.structure import Structure
 from mmbn_opt.variable import DiscreteVariable
 
-__all__ = ["SUM_TOLERANCE", "Family", "assemble", "normalised_rows", "text_states"]
+__all__ = ["SUM_TOLERANCE", "Family", "assemble", "normalised_rows", "require_target", "text_states"]
 
 SUM_TOLERANCE = 1e-2
 """How far a row of rounded numbers may be from a sum of 1."""
@@ -64,6 +64,13 @@ def normalised_rows(table: FloatArray, name: str) -> tuple[FloatArray, int]:
     return rows, int((off > _ROUNDING).sum())
 
 
+def require_target(names: Sequence[str], target: str, source: str) -> None:
+    """Raise `InputError` with the names unless the target is one of them."""
+    if target not in names:
+        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+        raise InputError(f"{source} has no variable {target!r} to be the class; its variables are: {shown}.")
+
+
 def assemble(families: Sequence[Family], target: str, source: str) -> BayesianNetwork:
     """The network of all families, the target as class; features keep the order of the families.
 
@@ -83,9 +90,7 @@ def assemble(families: Sequence[Family], target: str, source: str) -> BayesianNe
     names = [family.variable.name for family in families]
     if again := repeated(names):
         raise InputError(f"{source} declares the variables {again} twice.")
-    if target not in names:
-        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise InputError(f"{source} has no variable {target!r} to be the class; its variables are: {shown}.")
+    require_target(names, target, source)
     # The sort is stable: features stay in the source's order, the class comes last.
     ordered = sorted(families, key=lambda family: family.variable.name == target)
     index = {family.variable.name: k for k, family in enumerate(ordered)}

@@ -8,7 +8,7 @@ import numpy as np
 
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.interop import _bif_tokens as tokens
-from mmbn_opt.interop._assembly import Family, assemble, text_states
+from mmbn_opt.interop._assembly import Family, assemble, require_target, text_states
 from mmbn_opt.interop._bif_parser import parse_bif
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.atomic import write_bytes_atomic
@@ -81,9 +81,7 @@ def read_bif(path: str | Path, target: str, *, max_cells: int = MAX_CELLS) -> Ba
     labels = [d.name for d in declared.values()]
     if again := tokens.repeated(labels):
         raise FormatError(f"{source} declares the variables {again} twice.")
-    if target not in labels:
-        shown = ", ".join(labels[:20]) + (", ..." if len(labels) > 20 else "")
-        raise InputError(f"{source} has no variable {target!r} to be the class; its variables are: {shown}.")
+    require_target(labels, target, source)
     without = [d.name for token, d in declared.items() if token not in tables]
     if without:
         raise FormatError(f"{source} has no probability block for {without[:20]}.")

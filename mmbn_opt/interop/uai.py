@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
-from mmbn_opt.interop._assembly import Family, assemble, normalised_rows
+from mmbn_opt.interop._assembly import Family, assemble, normalised_rows, require_target
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.network import BayesianNetwork
@@ -109,6 +109,7 @@ def read_uai(
     known = _variables(variables, cards, repr(str(path)))
     names = [v.name for v in known]
     chosen = target if isinstance(target, str) else names[_position(target, len(names))]
+    require_target(names, chosen, repr(str(path)))
     families = {}
     for scope, shape in zip(scopes, shapes, strict=True):
         table = reader.table(shape, names[scope[-1]])
@@ -117,8 +118,6 @@ def read_uai(
     try:
         return assemble([families[v] for v in range(len(known))], chosen, repr(str(path)))
     except InputError as error:
-        if chosen not in names:
-            raise
         raise FormatError(f"{str(path)!r} is not a usable network. {error}") from error
 
 

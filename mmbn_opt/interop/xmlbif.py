@@ -13,7 +13,7 @@ import numpy as np
 
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.interop import _bif_tokens as tokens
-from mmbn_opt.interop._assembly import Family, assemble, normalised_rows, text_states
+from mmbn_opt.interop._assembly import Family, assemble, normalised_rows, require_target, text_states
 from mmbn_opt.interop._optional import optional_module
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.atomic import write_text_atomic
@@ -101,33 +101,28 @@ def read_xmlbif(path: str | Path, target: str) -> BayesianNetwork:
         raise FormatError(
             f"{source} is not an XMLBIF network that pgmpy can read ({type(error).__name__}: {error})."
         ) from error
+    known = {name: _originals(reader, name, source) for name in reader.variables}
+    require_target([name for name, _ in known.values()], target, source)
     try:
-        return _network(reader, target, source)
+        return assemble(_families(reader, known, source), target, source)
     except InputError as error:
-        if isinstance(error, FormatError):
-            raise
         raise FormatError(f"{source} is not a usable network. {error}") from error
 
 
-def _network(reader: Any, target: str, source: str) -> BayesianNetwork:
+def _families(reader: Any, known: dict[str, tuple[str, tuple[str, ...]]], source: str) -> list[Family]:
     families = []
-    known = {name: _originals(reader, name, source) for name in reader.variables}
-    for name in reader.variables:
+    for name, (original, labels) in known.items():
         if name not in reader.variable_CPD:
-            raise FormatError(f"{source} has no table for {name!r}.")
+            raise InputError(f"It has no table for {name!r}.")
         strangers = [p for p in reader.variable_parents[name] if p not in known]
         if strangers:
-            raise FormatError(f"{source} gives {name!r} the parents {strangers}, which it does not declare.")
-        original, labels = known[name]
+            raise InputError(f"It gives {name!r} the parents {strangers}, which it does not declare.")
         table, rescaled = normalised_rows(np.ascontiguousarray(reader.variable_CPD[name].T), original)
         if rescaled:
             logger.info("%s: %d rows of %r were rescaled to sum to 1", source, rescaled, original)
         parents = tuple(known[p][0] for p in reader.variable_parents[name])
         families.append(Family(DiscreteVariable(original, labels), parents, table))
-    if target not in [family.variable.name for family in families] and families:
-        shown = ", ".join(family.variable.name for family in families[:20])
-        raise InputError(f"{source} has no variable {target!r} to be the class; its variables are: {shown}.")
-    return assemble(families, target, source)
+    return families
 
 
 def _originals(reader: Any, name: str, source: str) -> tuple[str, tuple[str, ...]]:
