@@ -1,35 +1,36 @@
-"""Grid of data set x score x p x max_parents for the exact structure search: one tidy CSV, resumed where it stopped.
+"""Grid of data set x score x p x max_parents for the exact structure search, by `mm.compare`.
 
-    python benchmarks/structure/grid.py --data ../shared/data --out results/structure.csv --budget 60 --sets glass,heart
+    python benchmarks/structure/grid.py --data ../shared/data --out results/grid --sets glass,heart --printed
 
 Every case is prepared alike (kinds of the manifest, rows with a missing cell dropped, the first rows where the
-literature uses a training part). One row a case, also where it is bad.
-``--printed`` runs the row form with HiGHS beside it.
+literature uses a training part) and runs in a process of its own, which keeps one file; started again, the script does
+what is missing. ``--printed`` runs the paper's rows with HiGHS beside the engine. The folder receives ``grid.csv`` (one
+row a case, also where it is bad), ``report.html`` with the gap over time of every case, and with ``--printed``
+``printed.csv``: when the engine reached the gap at which the printed program stopped.
 """
 
 import argparse
-import csv
 import json
-import time
+import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 import mmbn_opt as mm
-from mmbn_opt.formulations import BinarySoftMarginStructure, DecomposableStructure, SoftMarginStructure
+from mmbn_opt.comparison import Comparison
+from mmbn_opt.comparison.metrics import SMALLEST_SECONDS, seconds_to_gap
 from mmbn_opt.formulations.structure_program import StructureFormulation
+from mmbn_opt.interop.atomic import ensure_directory, write_text_atomic
 from mmbn_opt.preparation import prepare
-from mmbn_opt.program import ProgramKind
-from mmbn_opt.scores import log_odds
-from mmbn_opt.solvers.branch_and_cut import BranchAndCut
 
 FIRST_ROWS = {"letter": 15_000, "satimage": 4_435, "adult": 32_561}
-COLUMNS = (
-    "set", "score", "p", "max_parents", "engine", "nodes_of_graph", "samples_merged", "classes", "columns", "status",
-    "primal", "dual", "gap_percent", "root_gap_percent", "first_incumbent_sec", "first_bound_sec",
-    "seconds", "boxes", "trace",
-)  # fmt: skip
+PAPER_SETS = (
+    "abalone,adult,australian,breast,car,chess,cleve,corral,crx,diabetes,flare,german,glass,glass2,heart,hepatitis,iris,"
+    "letter,lymphography,mofn-3-7-10,mushroom,nursery,pima,satimage,segment,soybean-large,spambase,vehicle,vote,"
+    "waveform-21"
+)
+"""Those of the 31 sets of Peharz & Pernkopf (2012) that the reference data hold."""
 
 
 def load(folder: Path, name: str) -> mm.DiscreteDataset:
@@ -43,121 +44,117 @@ def load(folder: Path, name: str) -> mm.DiscreteDataset:
     return prepare(frame.astype(numeric), frame.columns[-1], kinds=kinds, missing="drop").data
 
 
-def make(data: mm.DiscreteDataset, score: str, p: float, max_parents: int) -> StructureFormulation:
+def make(
+    data: mm.DiscreteDataset, score: str, p: float, max_parents: int, *, printed: bool = False
+) -> StructureFormulation:
     """Formulation of one case."""
-    if score == "sm":
-        return SoftMarginStructure(data, max_parents=max_parents, gamma=log_odds(p))
-    if score == "sbm":
-        return BinarySoftMarginStructure(data, max_parents=max_parents, gamma=log_odds(p))
-    return DecomposableStructure(data, score=score, max_parents=max_parents)  # type: ignore[arg-type]
+    kind = mm.SoftMarginStructure if score == "sm" else mm.BinarySoftMarginStructure
+    return kind(data, max_parents=max_parents, gamma=mm.log_odds(p), acyclicity="order-printed" if printed else "auto")
 
 
-def projected(formulation: StructureFormulation, budget: float) -> dict[str, Any]:
-    """Start heuristics, build and search within one budget."""
-    origin = time.perf_counter()
-    program = formulation.build(ProgramKind.IMPLICIT_CONCAVE)
-    start, first = None, None
-    for found in formulation.starts(seed=0, deadline=origin + budget / 10):
-        first = first if first is not None else time.perf_counter() - origin
-        start = formulation.encode(found.model, ProgramKind.IMPLICIT_CONCAVE)
-    before = time.perf_counter() - origin
-    result = BranchAndCut(time_limit=max(budget - before, 0.1)).solve(program, start=start)
-    dual = next((r.time_sec + before for r in result.trace if r.dual_bound is not None), None)
-    root = result.stats.get("root_bound")
-    primal = result.bounds.primal_bound
-    root_gap = None if root is None or primal is None else 100 * (primal - root) / max(abs(primal), abs(root))
-    curve = [[round(before + r.time_sec, 2), r.primal_bound, r.dual_bound] for r in result.trace]
-    curve = curve[:: max(1, len(curve) // 60)]
-    return {
-        "status": str(result.termination_status),
-        "primal": None if primal is None else -primal,
-        "dual": None if result.bounds.dual_bound is None else -result.bounds.dual_bound,
-        "gap_percent": 100 * result.bounds.gap_rel,
-        "root_gap_percent": root_gap,
-        "first_incumbent_sec": first,
-        "first_bound_sec": dual,
-        "seconds": time.perf_counter() - origin,
-        "boxes": result.stats["nodes"],
-        "trace": json.dumps(curve),
-    }  # fmt: skip
+def cases(folder: Path, given: argparse.Namespace) -> Iterator[tuple[dict[str, object], mm.DiscreteDataset]]:
+    """What identifies each case, and its data."""
+    for name in given.sets.split(","):
+        data = load(folder, name)
+        for score in given.scores.split(","):
+            for p in given.p.split(","):
+                for parents in given.max_parents.split(","):
+                    yield {"set": name, "score": score, "p": float(p), "max_parents": int(parents)}, data
 
 
-def printed(formulation: StructureFormulation, budget: float) -> dict[str, Any]:
-    """Row form by HiGHS."""
-    result = mm.solve(formulation, "highs", time_limit=budget)
-    return {
-        "status": str(result.termination_status),
-        "primal": result.bounds.primal_bound,
-        "dual": result.bounds.dual_bound,
-        "gap_percent": 100 * result.bounds.gap_rel,
-        "first_incumbent_sec": result.trace.first_incumbent_sec(),
-        "seconds": result.seconds.total,
-        "boxes": result.stats.get("nodes"),
-    }
+def label(case: dict[str, object]) -> str:
+    """One line for a case."""
+    return "{set} {score} p={p} k={max_parents}".format(**case)
 
 
-def case(name: str, score: str, p: str, parents: str, engine: str, formulation: StructureFormulation) -> dict[str, Any]:
-    """What identifies a case, and its sizes."""
-    data, columns = formulation.data, formulation.candidates.n_columns
-    sizes = (data.n_features + 1, formulation.merged.n_samples, data.n_classes, columns)
-    return dict(zip(COLUMNS, (name, score, p, parents, engine, *sizes), strict=False))
+def run(given: argparse.Namespace) -> tuple[pd.DataFrame, list[Comparison]]:
+    """All cases; what is on disk is not run again."""
+    rows, tables = [], []
+    for case, data in cases(given.data, given):
+        score, p, parents = str(case["score"]), float(str(case["p"])), int(str(case["max_parents"]))
+        formulation = make(data, score, p, parents)
+        sizes = {
+            "nodes": data.n_features + 1, "merged_rows": formulation.merged.n_samples, "classes": data.n_classes,
+            "columns": formulation.candidates.n_columns,
+        }  # fmt: skip
+        programs = {label(case): (formulation, "branch_and_cut")}
+        if given.printed:
+            programs[f"{label(case)} printed"] = (make(data, score, p, parents, printed=True), "highs")
+        for name, (program, solver) in programs.items():
+            table = mm.compare(
+                {name: program}, [solver], time_limit=given.budget, seeds=[0], threads=given.threads,
+                folder=given.out / "runs",
+            )  # fmt: skip
+            tables.append(table)
+            ended = table.iloc[0]
+            trace = table.runs[0].trace
+            rows.append(
+                case
+                | {"program": "printed" if name.endswith("printed") else "projected", "solver": solver}
+                | sizes
+                | {
+                    "status": ended["status"],
+                    "primal": ended["primal_bound"],
+                    "dual": ended["dual_bound"],
+                    "gap_percent": 100 * ended["gap_rel"],
+                    "first_incumbent_sec": ended["first_incumbent_sec"],
+                    "first_bound_sec": next((r.time_sec for r in trace if r.event == "bound"), math.nan),
+                    "seconds": ended["seconds"],
+                    "peak_memory_mb": ended["peak_memory_mb"],
+                    "bound_ok": ended["bound_ok"],
+                    "certificate_ok": ended["certificate_ok"],
+                    "detail": ended["detail"],
+                }
+            )
+            gap = 100 * ended["gap_rel"]
+            print(f"{name}: {ended['status']}, gap {gap:.3f} %, {ended['seconds']:.1f} s", flush=True)
+    return pd.DataFrame(rows), tables
+
+
+def ratios(tables: list[Comparison]) -> pd.DataFrame:
+    """Seconds to the printed program's final gap, printed program against engine."""
+    runs = {str(table.runs[0].formulation): table.runs[0] for table in tables if table.runs}
+    rows = []
+    for name, engine in runs.items():
+        printed = runs.get(f"{name} printed")
+        if printed is None:
+            continue
+        gap = printed.bounds.gap_rel
+        proved = printed.status is not None and gap <= 1e-6
+        theirs = seconds_to_gap(printed.trace, max(gap, 1e-6)) if proved else printed.seconds
+        ours = seconds_to_gap(engine.trace, max(gap, 1e-6)) if math.isfinite(gap) else math.nan
+        rows.append(
+            {
+                "case": name, "printed_gap_percent": 100 * gap, "printed_sec": theirs,
+                "engine_gap_percent": 100 * engine.bounds.gap_rel, "engine_sec_to_that_gap": ours,
+                "ratio": max(theirs, SMALLEST_SECONDS) / max(ours, SMALLEST_SECONDS),
+            }
+        )  # fmt: skip
+    return pd.DataFrame(rows)
 
 
 def main() -> None:
-    """Run what is not in the CSV yet."""
+    """Run what is missing and write tables and page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--sets", required=True, help="comma-separated names of the manifest")
-    parser.add_argument("--scores", default="sm")
+    parser.add_argument("--sets", default=PAPER_SETS, help="comma-separated names of the manifest")
+    parser.add_argument("--scores", default="sm,sbm")
     parser.add_argument("--p", default="0.6,0.9,0.99")
     parser.add_argument("--max-parents", default="1,2")
-    parser.add_argument("--budget", type=float, default=60.0, help="seconds a case")
-    parser.add_argument("--printed", action="store_true", help="run HiGHS on the row form beside it")
+    parser.add_argument("--budget", type=float, default=600.0, help="seconds a case")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--printed", action="store_true", help="run HiGHS on the paper's rows beside it")
     given = parser.parse_args()
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    keys = ("set", "score", "p", "max_parents", "engine")
-    done: set[tuple[str, ...]] = set()
-    if given.out.exists():
-        with given.out.open(newline="") as stream:
-            done = {tuple(row[k] for k in keys) for row in csv.DictReader(stream)}
-    engines = {"projected": projected} | ({"printed": printed} if given.printed else {})
-    with given.out.open("a", newline="") as stream:
-        writer = csv.DictWriter(stream, COLUMNS)
-        if stream.tell() == 0:
-            writer.writeheader()
-        for name in given.sets.split(","):
-            data = load(given.data, name)
-            for score in given.scores.split(","):
-                for p in given.p.split(",") if score in ("sm", "sbm") else ("",):
-                    for parents in given.max_parents.split(","):
-                        for engine, run in engines.items():
-                            if (name, score, p, parents, engine) in done:
-                                continue
-                            formulation = make(data, score, float(p or 0.9), int(parents))
-                            sizes = (
-                                data.n_features + 1,
-                                formulation.merged.n_samples,
-                                data.n_classes,
-                                formulation.candidates.n_columns,
-                            )
-                            row = dict(zip(COLUMNS, (name, score, p, parents, engine, *sizes), strict=False))
-                            try:
-                                row |= run(formulation, given.budget)
-                            except mm.MmbnError as error:
-                                row["status"] = f"{type(error).__name__}: {error}"
-                            writer.writerow(row)
-                            stream.flush()
-                            print(
-                                name,
-                                score,
-                                p,
-                                parents,
-                                engine,
-                                row.get("status"),
-                                row.get("gap_percent"),
-                                row.get("seconds"),
-                            )
+    ensure_directory(given.out)
+    grid, tables = run(given)
+    write_text_atomic(given.out / "grid.csv", grid.to_csv(index=False, lineterminator="\n"))
+    everything = Comparison([one for table in tables for one in table.runs])
+    write_text_atomic(given.out / "report.html", everything.report_html("Exact structure search"))
+    if given.printed:
+        beside = ratios(tables)
+        write_text_atomic(given.out / "printed.csv", beside.to_csv(index=False, lineterminator="\n"))
+        print(beside.to_string(index=False))
 
 
 if __name__ == "__main__":
