@@ -226,3 +226,18 @@ def test_missing_cells_by_policy(
     assert stop.value.code == 0, capsys.readouterr().err
     data = json.loads((out / "result.json").read_text())["data"]
     assert (data["samples"], data["dropped"]) == {"drop": (9, 1), "marginalize": (10, 0)}[policy]
+
+
+def test_huge_scales_constant_columns_and_duplicate_rows_are_no_trouble(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mmbn_opt.cli import main
+
+    rows = [f"{(i + (0 if kind == 'x' else 40)) * 1e12},{7e12},{kind}" for kind in "xy" for i in range(5)]
+    path, out = write(tmp_path / "data.csv", "a,b,kind\n" + "\n".join(rows * 2) + "\n"), tmp_path / "out"
+    given = ["--data", str(path), "--target", "kind", "--components", "2", "--xi-growth", "1", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", ["mmbn-opt", "cmm", *given])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 0, capsys.readouterr().err
+    assert "accuracy on all 20 rows given: 1.0000" in capsys.readouterr().out

@@ -13,6 +13,8 @@ from mmbn_opt.exceptions import InputError, SizeLimitError
 from mmbn_opt.formulations.constrained_maximum_margin import ConstrainedMaximumMargin
 from mmbn_opt.mixture import MixtureClassifier
 from mmbn_opt.program import NonlinearProgram, ProgramKind
+from mmbn_opt.solvers.exterior_penalty import ExteriorPenaltySolver
+from mmbn_opt.status import TerminationStatus
 
 NUMERIC_SETS = (
     "wdbc", "sonar", "glass", "segmentation", "iris", "magic", "segment", "waveform-21", "waveform-40", "wine",
@@ -181,6 +183,22 @@ def test_nothing_overflows_at_h_10_on_the_shared_sets(shared_table: Any, name: s
         assert program.constraints is not None
         assert np.isfinite(program.constraints(program.x0)).all()
         assert formulation.evaluate(formulation.recover(program.x0)) == pytest.approx(-value, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", NUMERIC_SETS)
+@pytest.mark.shared
+@pytest.mark.slow
+def test_nothing_overflows_while_training_at_h_10_on_the_shared_sets(shared_table: Any, name: str) -> None:
+    frame, _ = shared_table(name)
+    labels = frame["class"] == frame["class"].value_counts().index[0]
+    formulation = ConstrainedMaximumMargin(frame.drop(columns="class"), labels, 3, h=10.0, tau=0.000025, xi_growth=1.0)
+    result = ExteriorPenaltySolver(max_iterations=60).solve(formulation.build())
+    assert result.termination_status is not TerminationStatus.NUMERICAL_ERROR
+    model = formulation.recover(result.solution)
+    start = formulation.trivial_start().model
+    assert np.isfinite(formulation.evaluate(model))
+    assert np.isfinite(formulation.log_odds(model)).all()
+    assert np.sum(formulation.violations(model) ** 2) <= np.sum(formulation.violations(start) ** 2)
 
 
 def test_the_extremes_of_the_box_are_finite() -> None:
