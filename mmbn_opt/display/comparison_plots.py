@@ -47,9 +47,13 @@ def plot_gaps(traces: Sequence[tuple[str, str, BoundTrace]], axes: Any = None) -
     if axes is None:
         for ax in drawn[len(problems) :]:
             ax.set_axis_off()
-    if problems:
-        handles = dict(zip(*reversed(drawn[0].get_legend_handles_labels()), strict=True))
-        drawn[0].legend(handles.values(), handles.keys(), frameon=False, fontsize="small")
+    told: set[str] = set()
+    for ax in drawn[: len(problems)]:
+        named = {label: handle for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+        # A legend where a solver is met for the first time; the next drawings only repeat the colours.
+        if not named.keys() <= told:
+            ax.legend(named.values(), named.keys(), frameon=False, fontsize="small")
+            told |= named.keys()
     return drawn
 
 
