@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..program import MixedIntegerProgram
 from ..status import TerminationStatus
 from ._link import EngineAnswer, EngineJob, EngineLink, Throttle
 
-__all__ = ["quiet_model", "run"]
+__all__ = ["STOPPED_WHILE_BUILDING", "Session", "open_session", "quiet_model", "run"]
 
 FloatArray = NDArray[np.float64]
 
@@ -50,24 +51,49 @@ def quiet_model() -> Any:
     return model
 
 
-def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
-    """The engine: runs in a thread of the user's process or in a child process."""
+STOPPED_WHILE_BUILDING = EngineAnswer(TerminationStatus.INTERRUPTED, "stopped while the model was built")
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """A model that holds the program's rows, with its columns and what watches over it."""
+
+    job: EngineJob
+    link: EngineLink
+    model: Any
+    columns: list[Any]
+    watch: Any
+
+    def interrupt(self) -> None:
+        """Interrupt SCIP where it can be."""
+        _interrupt(self.model)
+
+    def finish(self, start_columns: list[Any], start: FloatArray | None) -> EngineAnswer:
+        """Solve, from a start where there is one (a value for each of `start_columns`)."""
+        if start is not None:
+            _give_start(self.model, start_columns, start)
+        self.link.on_stop(lambda hard: self.interrupt())
+        try:
+            _run_within(self.model, self.job)
+            answer = _answer(self.model, self.columns, self.job, self.watch)
+        finally:
+            self.link.on_stop(None)
+        self.watch.raise_error()
+        return answer
+
+
+def open_session(job: EngineJob, link: EngineLink) -> Session | None:
+    """Build the model of the job's program; None when told to stop."""
     model = quiet_model()
     _set_parameters(model, job)
     columns = _build(model, job.program, lambda: link.stop_requested)
-    if columns is None:
-        return EngineAnswer(TerminationStatus.INTERRUPTED, "stopped while the model was built")
-    watch = _watch(model, columns, link)
-    if job.start is not None:
-        _give_start(model, columns, job.start)
-    link.on_stop(lambda hard: _interrupt(model))
-    try:
-        _run_within(model, job)
-        answer = _answer(model, columns, job, watch)
-    finally:
-        link.on_stop(None)
-    watch.raise_error()
-    return answer
+    return None if columns is None else Session(job, link, model, columns, _watch(model, columns, link))
+
+
+def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
+    """The engine: runs in a thread of the user's process or in a child process."""
+    session = open_session(job, link)
+    return STOPPED_WHILE_BUILDING if session is None else session.finish(session.columns, job.start)
 
 
 def _interrupt(model: Any) -> None:

@@ -16,6 +16,7 @@ _SOLVERS = {
     "scipy": "scipy_milp:ScipyMilpSolver",
     "scip": "scip:ScipSolver",
     "cbc": "cbc:CbcSolver",
+    "scip-cuts": "scip_cuts:ScipCutsSolver",
     "subset_search": "subset_search:SubsetSearch",
     "convex": "convex_chain:ConvexChainSolver",
     "interior_point": "interior_point:InteriorPointSolver",

@@ -66,6 +66,10 @@ class ScipSolver(Solver):
         """Look whether SCIP solves a one-variable model (cached)."""
         return _probe()
 
+    def check_options(self) -> None:
+        """Raise `InputError` for options that SCIP does not know or that are set by other names."""
+        _check_options(self.options)
+
     def solve(
         self, program: MixedIntegerProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
@@ -73,7 +77,7 @@ class ScipSolver(Solver):
         found = self.availability()
         if not found.available:
             raise MissingDependencyError(found.reason)
-        _check_options(self.options)
+        self.check_options()
         # SCIP writes its log to the standard output of the process: it can be caught only from a child.
         isolate = wants_child(True if self.verbose and self.isolate is None else self.isolate, program)
         return run_engine(self, f"{__package__}._scip_engine:run", program, callback, start, isolate=isolate)

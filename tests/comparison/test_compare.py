@@ -182,7 +182,7 @@ def test_all_means_all_that_take_the_problem(xor):
     table = mm.compare(forms, time_limit=60, rel_gap=1e-3, seeds=[0], n_jobs=2)
     on = {label: set(part["solver"]) for label, part in table.groupby("formulation")}
     available = set(mm.solvers().query("available")["name"])
-    assert on["sm"] == {"branch_and_cut", "highs", "scipy", "scip", "cbc"} & available
+    assert on["sm"] == {"branch_and_cut", "highs", "scipy", "scip", "cbc", "scip-cuts"} & available
     convex = {"convex", "interior_point", "first_order", "barrier", "clarabel", "ecos", "scs", "ipopt"}
     assert on["hybrid"] == convex & available
     refused = {pair.solver: pair.reason for pair in table.left_out}

@@ -4,7 +4,7 @@ from mmbn_opt.program import ProgramKind
 
 MATRICES: dict[ProgramKind, tuple[str, ...]] = {
     ProgramKind.MIXED_INTEGER: ("highs", "scipy", "scip", "cbc"),
-    ProgramKind.IMPLICIT_CONCAVE: ("branch_and_cut",),
+    ProgramKind.IMPLICIT_CONCAVE: ("branch_and_cut", "scip-cuts"),
     ProgramKind.LINEAR_CHOICE: ("subset_search",),
     ProgramKind.CONVEX: (
         "convex",
