@@ -84,6 +84,34 @@ def test_all_solvers_agree_and_the_certified_gap_contains_the_truth(k):
             assert record.primal_bound is None or record.primal_bound >= truth * (1 - 1e-5) - 1e-9, name
 
 
+@pytest.mark.parametrize("method", ["primal_dual", "smoothing"])
+@pytest.mark.parametrize("k", [0, 1, 7])
+def test_both_first_order_methods_end_at_the_same_optimum(method, k):
+    program = PROBLEMS[k].build()
+    truth = InteriorPointSolver().solve(program).bounds
+    answer = FirstOrderSolver(method=method, rel_gap=1e-3, time_limit=60.0).solve(program)
+    assert answer.termination_status is TerminationStatus.OPTIMAL
+    assert answer.stats["method"] == method
+    assert truth.dual_bound <= answer.bounds.primal_bound * (1 + 1e-9)
+    assert answer.bounds.dual_bound <= truth.primal_bound * (1 + 1e-9)
+
+
+def test_the_primal_dual_method_converges_linearly_where_smoothing_stalls():
+    """A floor and a small margin, the hard regime: the number of iterations is counted, not the time."""
+    data = random_data(3, n_rows=300, n_features=8, noise=0.5)
+    program = MaxMarginRelaxation(data, mm.naive_bayes(data), gamma=1.0, normalization="floor").build()
+    fast = FirstOrderSolver(rel_gap=1e-3, max_iterations=20_000).solve(program)
+    slow = FirstOrderSolver(rel_gap=1e-3, max_iterations=fast.stats["iterations"], method="smoothing").solve(program)
+    assert fast.termination_status is TerminationStatus.OPTIMAL
+    assert slow.bounds.gap_rel > fast.bounds.gap_rel
+    assert fast.stats["restarts"] >= 1
+
+
+def test_an_unknown_first_order_method_is_refused():
+    with pytest.raises(InputError, match='"primal_dual" or "smoothing"'):
+        FirstOrderSolver(method="simplex")
+
+
 @pytest.mark.parametrize("solver", [ClarabelSolver, EcosSolver, *ACCURATE[5:]])
 @pytest.mark.parametrize("seed", range(5))
 def test_the_published_optimum_is_that_of_a_linear_program_up_to_scale(solver, seed):
@@ -163,7 +191,7 @@ def test_a_time_limit_is_kept(solver):
     begun = time.monotonic()
     answer = solver(time_limit=2.0).solve(program)
     # Generous, since machines are shared: without the limit these take far longer.
-    assert time.monotonic() - begun < 12.0
+    assert time.monotonic() - begun < 30.0
     assert answer.termination_status in (TerminationStatus.TIME_LIMIT, TerminationStatus.OPTIMAL)
     assert answer.solution is not None
     assert answer.bounds.is_consistent()
