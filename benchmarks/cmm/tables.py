@@ -219,10 +219,20 @@ def run(arguments):
             stream.flush()
 
 
+def on_common_splits(frame):
+    """Of each set only the splits that all methods have, of those that were run on it at all."""
+    kept = []
+    for _, rows in frame.groupby("set"):
+        counts = rows.groupby("split")["method"].nunique()
+        kept.append(rows[rows["split"].isin(counts.index[counts == rows["method"].nunique()])])
+    return pd.concat(kept)
+
+
 def report(arguments):
     frame = pd.DataFrame(read(arguments.out))
     if frame.empty:
         raise SystemExit(f"There are no results in {arguments.out}; run first.")
+    frame = on_common_splits(frame)
     means = frame.groupby(["set", "method"])[["train", "test", "seconds"]].mean()
     counts = frame.groupby(["set", "method"]).size()
     present = [name for name in SETS if name in set(frame["set"])]
