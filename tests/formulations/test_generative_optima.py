@@ -76,3 +76,26 @@ def test_seventeen_nodes(score):
     exact = mm.solve(problem, "subset_search")
     assert str(exact.termination_status) == "OPTIMAL"
     assert exact.bounds.primal_bound == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("score", ["mdl", "bdeu", "loglik"])
+@pytest.mark.parametrize("name", SMALL)
+def test_restricted_candidates_need_no_tree(name, score):
+    """Maximum branchings solve them, whatever the size; HiGHS agrees."""
+    problem = mm.DecomposableStructure(shipped(name), score=score, parent_sets="margin")
+    assert problem.solved_by_branching
+    result = mm.solve(problem)
+    assert result.solver_rule.endswith("maximum branchings solve it -> branch_and_cut")
+    assert result.raw_status == "closed by a maximum branching"
+    assert result.stats["nodes"] == 0
+    assert result.certificate.ok
+    proved = next(check for check in result.certificate.checks if check.name == "bound proved")
+    assert proved.ok is True
+    other = mm.solve(problem, "highs", starts=[])
+    assert result.bounds.primal_bound == pytest.approx(other.bounds.primal_bound, abs=1e-6)
+
+
+def test_which_problems_maximum_branchings_solve():
+    data = shipped("iris")
+    assert not mm.DecomposableStructure(data, score="loglik", max_parents=3, parent_sets="margin").solved_by_branching
+    assert not mm.DecomposableStructure(data, score="loglik").solved_by_branching
