@@ -1,6 +1,6 @@
 """Rows classified a second: this package beside scikit-learn's CategoricalNB, pgmpy and pyAgrum, in one run.
 
-All tools get the same rows, and all but CategoricalNB the very same network; CategoricalNB counts the same training rows
+All tools get the same rows, and all but CategoricalNB the very same network; CategoricalNB counts the training rows
 itself. Each answers with the posterior of three classes, and the answers are compared before anything is timed. Figures
 are rows a second of processor time, so that other work on the machine does not count; slow tools get fewer rows. What
 turns the cells of a frame into codes is part of the time.
