@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from mmbn_opt.display._axes import Axis, linear_axis, time_axis
 from mmbn_opt.display._text import escape, number, shorten
 from mmbn_opt.display._theme import FONT, STANDALONE_STYLE, svg_opening, themed
+from mmbn_opt.display.curves import BOTTOM, HEIGHT, WIDTH, frame
 from mmbn_opt.trace import BoundTrace
 
 __all__ = ["COLOURS", "Series", "gaps_svg", "profile_steps", "profile_svg"]
@@ -18,7 +19,7 @@ _DARK_COLOURS = ("#86a8ff", "#fb9a5b", "#4ade80", "#c4a5ff", "#f87171", "#5cd0e6
 SMALLEST_GAP = 1e-6
 """A gap that is smaller is drawn as this one: proofs in floating-point numbers end here."""
 
-_WIDTH, _HEIGHT, _TOP, _BOTTOM, _LEFT, _LEGEND = 760.0, 300.0, 14.0, 44.0, 66.0, 196.0
+_TOP, _LEFT, _LEGEND = 14.0, 66.0, 196.0
 _CLASS = "mmbn-many"
 _LINE = 17.0
 
@@ -57,12 +58,11 @@ def gaps_svg(traces: Sequence[tuple[str, BoundTrace]], *, standalone: bool = Tru
     if not any(s.points for s in series):
         return _message("no bounds to draw", standalone)
     times = [t for s in series for t, _ in s.points] + [s.end for s in series]
-    x = time_axis(times, _LEFT, _WIDTH - _LEGEND)
+    x = time_axis(times, _LEFT, WIDTH - _LEGEND)
     decades = [10.0**k for k in range(-6, 1, 1)]
     ticks = tuple((d, _gap_label(d)) for d in decades)
-    y = Axis(SMALLEST_GAP, 1.0, _HEIGHT - _BOTTOM, _TOP, True, ticks)
-    unit = "seconds (log scale)" if x.log else "seconds"
-    return _drawing(series, x, y, unit, "relative gap over time", standalone, dots=True)
+    y = Axis(SMALLEST_GAP, 1.0, HEIGHT - BOTTOM, _TOP, True, ticks)
+    return _drawing(series, x, y, None, "relative gap over time", standalone, dots=True)
 
 
 def profile_svg(
@@ -86,8 +86,8 @@ def profile_svg(
     if not any(ratios.values()):
         return _message("nothing was proved", standalone)
     largest = max(2.0, 1.15 * max(max(r, default=1.0) for r in ratios.values()))
-    x = Axis(1.0, largest, _LEFT, _WIDTH - _LEGEND, True, _factor_ticks(largest))
-    shares = linear_axis(0.0, 1.0, _HEIGHT - _BOTTOM, _TOP)
+    x = Axis(1.0, largest, _LEFT, WIDTH - _LEGEND, True, _factor_ticks(largest))
+    shares = linear_axis(0.0, 1.0, HEIGHT - BOTTOM, _TOP)
     y = Axis(0.0, 1.0, shares.start, shares.end, False, tuple((v, f"{100 * v:.0f} %") for v, _ in shares.ticks))
     series = [
         Series(f"{solver}: {len(found)} of {n_problems[solver]}", profile_steps(found, n_problems[solver]), largest)
@@ -127,15 +127,17 @@ def _factor_ticks(largest: float) -> tuple[tuple[float, str], ...]:
     return tuple((v, f"{v:,.0f}×") for v in values if v <= largest)
 
 
-def _drawing(series: Sequence[Series], x: Axis, y: Axis, unit: str, label: str, standalone: bool, *, dots: bool) -> str:
+def _drawing(
+    series: Sequence[Series], x: Axis, y: Axis, unit: str | None, label: str, standalone: bool, *, dots: bool
+) -> str:
     names = list(dict.fromkeys(s.name for s in series))
-    height = max(_HEIGHT, _TOP + _LINE * len(names) + 10.0)
-    parts = [_grid(x, y, unit)]
+    height = max(HEIGHT, _TOP + _LINE * len(names) + 10.0)
+    parts = [frame(x, y, unit)]
     several = len(series) > len(names)
     parts += [_stair(s, names.index(s.name), x, y, thin=several, dot=dots) for s in series]
     parts += [_legend_entry(name, k) for k, name in enumerate(names)]
     style = _style(len(names)) + (_ground(standalone))
-    opening = svg_opening(_CLASS, _WIDTH, height, f"{label}: {', '.join(names)}", standalone=standalone)
+    opening = svg_opening(_CLASS, WIDTH, height, f"{label}: {', '.join(names)}", standalone=standalone)
     return f"{opening}<style>{style}</style>{''.join(parts)}</svg>"
 
 
@@ -144,10 +146,10 @@ def _ground(standalone: bool) -> str:
 
 
 def _message(text: str, standalone: bool) -> str:
-    opening = svg_opening(_CLASS, _WIDTH, 60.0, text, standalone=standalone)
+    opening = svg_opening(_CLASS, WIDTH, 60.0, text, standalone=standalone)
     return (
         f"{opening}<style>{_style(0)}{_ground(standalone)}</style>"
-        f'<text class="soft" x="{_WIDTH / 2}" y="34" text-anchor="middle">{text}</text></svg>'
+        f'<text class="soft" x="{WIDTH / 2}" y="34" text-anchor="middle">{text}</text></svg>'
     )
 
 
@@ -170,23 +172,6 @@ def _style(n_series: int) -> str:
     )
 
 
-def _grid(x: Axis, y: Axis, unit: str) -> str:
-    base = _HEIGHT - _BOTTOM
-    parts = []
-    for value, label in y.ticks:
-        parts.append(f'<path class="grid" d="M{x.start:.1f} {y(value):.1f}H{x.end:.1f}"/>')
-        parts.append(
-            f'<text class="soft" x="{x.start - 8:.1f}" y="{y(value) + 4:.1f}" text-anchor="end">{label}</text>'
-        )
-    parts.append(f'<path class="axis" d="M{x.start:.1f} {base}H{x.end:.1f}"/>')
-    for value, label in x.ticks:
-        parts.append(f'<path class="axis" d="M{x(value):.1f} {base}v4"/>')
-        parts.append(f'<text class="soft" x="{x(value):.1f}" y="{base + 18}" text-anchor="middle">{label}</text>')
-    middle = (x.start + x.end) / 2
-    parts.append(f'<text class="soft" x="{middle:.1f}" y="{_HEIGHT - 8}" text-anchor="middle">{unit}</text>')
-    return "".join(parts)
-
-
 def _stair(series: Series, place: int, x: Axis, y: Axis, *, thin: bool, dot: bool) -> str:
     if not series.points:
         return ""
@@ -204,7 +189,7 @@ def _stair(series: Series, place: int, x: Axis, y: Axis, *, thin: bool, dot: boo
 
 
 def _legend_entry(name: str, place: int) -> str:
-    top, left = _TOP + 8.0 + _LINE * place, _WIDTH - _LEGEND + 14.0
+    top, left = _TOP + 8.0 + _LINE * place, WIDTH - _LEGEND + 14.0
     return (
         f'<g class="s{place}"><title>{escape(name)}</title><path d="M{left} {top}h16"{_dash(place)}/></g>'
         f'<text x="{left + 22}" y="{top + 4}">{escape(shorten(name, 25))}</text>'

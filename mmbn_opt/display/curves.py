@@ -7,10 +7,10 @@ from mmbn_opt.display._text import escape, number, percent
 from mmbn_opt.display._theme import CURVE_STYLE, STANDALONE_STYLE, svg_opening
 from mmbn_opt.trace import BoundTrace, TraceRecord
 
-__all__ = ["trace_svg"]
+__all__ = ["BOTTOM", "HEIGHT", "WIDTH", "frame", "trace_svg"]
 
 WIDTH, HEIGHT = 760.0, 300.0
-_TOP, _BOTTOM = 34.0, 44.0
+_TOP, BOTTOM = 34.0, 44.0
 _CHAR = 7.2
 _LABEL_GAP = 15.0
 _COLUMNS = 1000
@@ -63,10 +63,10 @@ def _chart(trace: BoundTrace) -> str:
     shares = time_axis(times, 0.0, 1.0)
     primal, dual = _thinned(primal, shares), _thinned(dual, shares)
     low, high = value_range([level for steps in (primal, dual) for level in _held(steps, shares)], finals)
-    y = linear_axis(low, high, HEIGHT - _BOTTOM, _TOP)
+    y = linear_axis(low, high, HEIGHT - BOTTOM, _TOP)
     left = 22.0 + _CHAR * max(len(label) for _, label in y.ticks)
     x = time_axis(times, left, right)
-    parts = [_frame(x, y), _gap(primal, dual, x, y)]
+    parts = [frame(x, y), _gap(primal, dual, x, y)]
     for kind, steps in (("dual", dual), ("primal", primal)):
         parts += [_line(kind, steps, x, y), _dots(kind, steps, trace, x, y)]
     return "".join([*parts, _final_labels(primal, dual, y, right), _legend(trace, x), _cut_note(primal, dual, y)])
@@ -99,21 +99,22 @@ def _held(steps: Steps, x: Axis) -> Steps:
     return [(v, end - x(t)) for (t, v), end in zip(steps, ends, strict=True)]
 
 
-def _frame(x: Axis, y: Axis) -> str:
+def frame(x: Axis, y: Axis, unit: str | None = None) -> str:
+    """Grid, ticks and labels of a drawing of `HEIGHT`; the unit of x is seconds unless told."""
     parts = []
     for value, label in y.ticks:
         parts.append(f'<path class="grid" d="M{x.start:.1f} {y(value):.1f}H{x.end:.1f}"/>')
         parts.append(
             f'<text class="soft" x="{x.start - 8:.1f}" y="{y(value) + 4:.1f}" text-anchor="end">{label}</text>'
         )
-    base = HEIGHT - _BOTTOM
+    base = HEIGHT - BOTTOM
     parts.append(f'<path class="axis" d="M{x.start:.1f} {base}H{x.end:.1f}"/>')
     for value, label in x.ticks:
         parts.append(f'<path class="axis" d="M{x(value):.1f} {base}v4"/>')
         parts.append(f'<text class="soft" x="{x(value):.1f}" y="{base + 18}" text-anchor="middle">{label}</text>')
-    unit = "seconds (log scale)" if x.log else "seconds"
+    told = unit or ("seconds (log scale)" if x.log else "seconds")
     middle = (x.start + x.end) / 2
-    parts.append(f'<text class="soft" x="{middle:.1f}" y="{HEIGHT - 8}" text-anchor="middle">{unit}</text>')
+    parts.append(f'<text class="soft" x="{middle:.1f}" y="{HEIGHT - 8}" text-anchor="middle">{told}</text>')
     return "".join(parts)
 
 
