@@ -156,12 +156,14 @@ def mixture_rows(model: MixtureClassifier) -> list[tuple[str, str, str]]:
     return rows
 
 
-def part_row(part: Result) -> tuple[str, str, str, str]:
-    """Name, status, objective recomputed and outcome of a program among several."""
-    failures = part.certificate.failures
-    outcome = failures[0].detail if failures else "all checks passed"
+def part_row(part: Result, whole: Result) -> tuple[str, str, str, str]:
+    """Name, status, recomputed objective and outcome of a program among several; rows are those of the whole data."""
+    name = str(part.settings.get("part", ""))
+    failed = [check.detail for check in whole.certificate.failures if name and check.name.endswith(name)]
+    failed = failed or [check.detail for check in part.certificate.failures]
     value = number(part.formulation.evaluate(part.model), 9)
-    return str(part.settings.get("part", "")), part.termination_status.label, value, outcome
+    status = part.termination_status.label.replace("_", " ").lower()
+    return name, status, value, failed[0] if failed else "all checks passed"
 
 
 def variable_rows(variables: Sequence[DiscreteVariable]) -> list[tuple[str, str, str]]:

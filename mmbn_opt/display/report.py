@@ -66,7 +66,7 @@ def render_report(
         checks=facts.check_rows(result.certificate),
         comparison=_comparison(comparison) if comparison else None,
         mixtures=facts.mixture_rows(result.model) if isinstance(result.model, MixtureClassifier) else [],
-        programs=[facts.part_row(part) for part in result.parts],
+        programs=[facts.part_row(part, result) for part in result.parts],
         parents=[] if model is None else facts.parent_rows(model),
         variables=[] if model is None else facts.variable_rows([model.target, *model.features]),
         problem=facts.problem_rows(formulation),

@@ -123,7 +123,7 @@ def test_rows_that_miss_xi_are_listed_with_by_how_much(tmp_path: Path) -> None:
     assert (
         f"{len(table)} of 42 samples miss xi = 2.6: row {worst['row']} by {worst['violation']:.3g}" in check["detail"]
     )
-    assert check["detail"] in (out / "report.html").read_text()
+    assert (out / "report.html").read_text().count(check["detail"]) == 2  # beside its program, and in the certificate
     assert f"{len(table)} rows miss xi" in process.stderr
     assert run("predict", "--model", out, "--data", path, "--out", tmp_path / "p.csv").returncode == 0
 
