@@ -17,7 +17,7 @@ from mmbn_opt.result import Result
 from mmbn_opt.selection import held_out_parts
 from mmbn_opt.solvers.first_order import FirstOrderSolver
 
-__all__ = ["DEFAULT_LAMBDAS", "LambdaPath", "lambda_path"]
+__all__ = ["DEFAULT_LAMBDAS", "LambdaPath", "choose_lambda", "lambda_path"]
 
 FloatArray = NDArray[np.float64]
 
@@ -91,6 +91,34 @@ def lambda_path(
     >>> chosen.rate > 0.9, len(chosen.table), chosen.result.bounds.gap_rel < 1e-4
     (True, 2, True)
     """
+    chosen, table = choose_lambda(
+        relaxation, lambdas, folds=folds, selection_gap=selection_gap, time_limit=time_limit, seed=seed
+    )
+    return LambdaPath(
+        lam=float(table["lam"].to_numpy()[table["rate"].to_numpy().argmax()]),
+        rate=float(table["rate"].max()),
+        formulation=chosen,
+        result=solve(chosen, solver, rel_gap=rel_gap, time_limit=time_limit, seed=seed),
+        table=table,
+    )
+
+
+def choose_lambda(
+    relaxation: MaxMarginRelaxation,
+    lambdas: Sequence[float] = DEFAULT_LAMBDAS,
+    *,
+    folds: int | None = None,
+    selection_gap: float = 1e-2,
+    time_limit: float | None = None,
+    seed: int = 0,
+) -> tuple[MaxMarginRelaxation, pd.DataFrame]:
+    """The choice of `lambda_path` alone: the winner, not yet solved on all rows, and the table.
+
+    Parameters
+    ----------
+    relaxation, lambdas, folds, selection_gap, time_limit, seed
+        As in `lambda_path`; `time_limit` is that of each run.
+    """
     if relaxation.normalization == "published" or relaxation.B is not None:
         raise InputError(
             'A path of lambda needs normalization="floor" or "hybrid" without B; B only rescales the published problem.'
@@ -119,22 +147,16 @@ def lambda_path(
             gaps[k, j], seconds[k, j] = answer.bounds.gap_rel, answer.stats["solve_sec"]
     mean = np.round(np.average(rates, axis=0, weights=weights), 12)
     best = int(mean.argmax())
-    winner = replace(relaxation, gamma=1.0 / ordered[best])
-    return LambdaPath(
-        lam=ordered[best],
-        rate=float(mean[best]),
-        formulation=winner,
-        result=solve(winner, solver, rel_gap=rel_gap, time_limit=time_limit, seed=seed),
-        table=pd.DataFrame(
-            {
-                "lam": ordered,
-                "rate": mean,
-                "spread": rates.std(axis=0),
-                "gap_rel": gaps.max(axis=0),
-                "seconds": seconds.sum(axis=0),
-            }
-        ),
+    table = pd.DataFrame(
+        {
+            "lam": ordered,
+            "rate": mean,
+            "spread": rates.std(axis=0),
+            "gap_rel": gaps.max(axis=0),
+            "seconds": seconds.sum(axis=0),
+        }
     )
+    return replace(relaxation, gamma=1.0 / ordered[best]), table
 
 
 def _rate(model: LogLinearClassifier, data: DiscreteDataset) -> float:

@@ -27,7 +27,10 @@ def parameters(
         str, typer.Option("--method", help="ml, cg-mm (smooth margin), cg-cl or relaxation (convex).")
     ] = "cg-mm",
     lam: Annotated[
-        float | None, typer.Option("--lam", help="Scale of the margin; 0.05 for cg-mm, 0.1 for relaxation by default.")
+        str | None,
+        typer.Option(
+            "--lam", help='Scale of the margin; 0.05 for cg-mm, 0.1 for relaxation by default; "cv" to choose it.'
+        ),
     ] = None,
     kappa: Annotated[float, typer.Option("--kappa", help="Rounding of the hinge for cg-mm.")] = 0.1,
     validation: Annotated[
@@ -73,17 +76,22 @@ def parameters(
     if method == "ml":
         _maximum_likelihood(graph, dataset, smoothing, out)
         return
+    by_choice, scaled = _scale(lam, method, B)
     if method == "relaxation":
-        scale = None if B is not None else 1.0 / _positive("--lam", 0.1 if lam is None else lam)
+        scale = None if B is not None else 1.0 / _positive("--lam", 0.1 if scaled is None else scaled)
         formulation: Any = MaxMarginRelaxation(
             dataset, graph, gamma=scale, B=B, normalization=cast(Any, normalization), alpha=alpha,
             min_prob=min_prob, smoothing=smoothing,
         )  # fmt: skip
     elif method == "cg-mm":
-        formulation = SmoothMargin(dataset, graph, lam=0.05 if lam is None else lam, kappa=kappa, smoothing=smoothing)
+        formulation = SmoothMargin(
+            dataset, graph, lam=0.05 if scaled is None else scaled, kappa=kappa, smoothing=smoothing
+        )
     else:
         formulation = ConditionalLikelihood(dataset, graph, smoothing=smoothing)
     watched = None if method == "relaxation" or validation <= 0 else validation
+    if by_choice:
+        formulation = _chosen(formulation, time_left(time_limit, started), seed)
     with Progress(time_limit) as progress:
         result = solve(
             formulation, solver, time_limit=time_left(time_limit, started),
@@ -98,6 +106,38 @@ def parameters(
     typer.echo(f"accuracy on all {dataset.n_samples} rows given: {classification_rate(result.model, dataset):.4f}")
     typer.echo(f"report: {out / 'report.html'}")
     raise typer.Exit(exit_status(result))
+
+
+def _scale(lam: str | None, method: str, B: float | None) -> tuple[bool, float | None]:
+    """Whether lambda is to be chosen, and the one given."""
+    if lam is None:
+        return False, None
+    if lam == "cv":
+        if method not in ("cg-mm", "relaxation") or B is not None:
+            raise InputError("--lam cv chooses the scale of cg-mm and, without --B, of the relaxation.")
+        return True, None
+    try:
+        return False, float(lam)
+    except ValueError:
+        raise InputError(f'--lam must be a number or "cv", got {lam!r}.') from None
+
+
+def _chosen(formulation: Any, seconds: float | None, seed: int) -> Any:
+    """The formulation with the lambda that does best on held-out rows; the table goes to stderr."""
+    from mmbn_opt.formulations import MaxMarginRelaxation
+    from mmbn_opt.lambda_path import choose_lambda
+    from mmbn_opt.selection import DEFAULT_GRID, tune
+
+    if isinstance(formulation, MaxMarginRelaxation):
+        # Eight values on up to five folds share half of the time.
+        limit = None if seconds is None else seconds / 80
+        chosen: Any
+        chosen, table = choose_lambda(formulation, time_limit=limit, seed=seed)
+    else:
+        tuning = tune(formulation, {"lam": DEFAULT_GRID["lam"]}, seed=seed)
+        chosen, table = tuning.formulation, tuning.table
+    typer.echo(table.to_string(index=False), err=True)
+    return chosen
 
 
 def _positive(option: str, value: float) -> float:

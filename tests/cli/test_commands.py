@@ -286,11 +286,23 @@ def test_parameters_refuse_unknown_methods_and_structures(corral, tmp_path):
         (["--method", "em"], "--method must be one of ml, cg-mm, cg-cl, relaxation"),
         (["--structure", "chain"], "--structure must be one of nb, tan-cmi, tan-cr, omi or a BIF file, got 'chain'"),
         (["--lam", "0"], "lam must be a number in (0, 1e+06], got 0.0"),
+        (["--lam", "much"], "--lam must be a number or \"cv\", got 'much'"),
+        (["--lam", "cv", "--method", "cg-cl"], "--lam cv chooses the scale of cg-mm"),
         (["--validation", "1.5"], "validation must be a DiscreteDataset or a share of the rows in (0, 1), got 1.5"),
     ):
         process = run(*base, *extra)
         assert process.returncode == 2, process.stderr
         assert text in process.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["cg-mm", "relaxation"])
+def test_lambda_is_chosen_on_held_out_rows(corral, tmp_path, method):
+    base = ["parameters", "--data", corral, "--target", "class", "--method", method, "--lam", "cv"]
+    process = run(*base, "--rel-gap", "1e-3", "--out", tmp_path / "out")
+    assert process.returncode == 0, process.stderr
+    assert "rate" in process.stderr
+    assert (tmp_path / "out" / "model.json").exists()
 
 
 def test_demo_runs_on_a_small_set(tmp_path):
