@@ -240,6 +240,7 @@ class _Run:
         return WIDE_ROOT_GAP * abs(self.incumbent.loss + self.proof.constant) < gap < math.inf
 
     def _solve_root(self) -> None:
+        self.root = None  # a point of an earlier layout numbers other rows
         tolerance = 1e-7
         rounds = root_rounds(
             self.pool, self.proof.allowed, self.incumbent.x, seconds_left=self.left, tolerance=tolerance
@@ -260,6 +261,8 @@ class _Run:
                 break
         if self.root is not None and self.hub is not None:
             self._branch_at_root(self.root.slots, self.root.lam)
+        if self.root is None and self.root_stats:
+            return  # no time was left for a round: what the earlier layout found stands
         bound = None if self.root is None else self.proof.value + self.proof.constant
         self.root_stats = {"root_bound": bound, "root_rounds": count, "root_sec": self.elapsed()}
 

@@ -13,7 +13,8 @@ from mmbn_opt.formulations import SoftMarginStructure
 from mmbn_opt.program import MixedIntegerProgram, ProgramKind
 from mmbn_opt.scores import log_odds
 from mmbn_opt.solvers.base import SolverEvent
-from mmbn_opt.solvers.branch_and_cut import BranchAndCut
+from mmbn_opt.solvers.branch_and_cut import BranchAndCut, solver
+from mmbn_opt.solvers.branch_and_cut._root import root_rounds
 from mmbn_opt.status import SolutionStatus, TerminationStatus
 
 
@@ -137,3 +138,22 @@ def test_what_was_reproved_is_told(easy: ChoiceProgram) -> None:
     result = BranchAndCut().solve(easy)
     assert result.stats["bound_reproved"] == pytest.approx(result.bounds.dual_bound, rel=1e-8)
     assert result.stats["proof"]["bounds"] > 0
+
+
+def test_time_that_ends_between_two_layouts_of_the_root(hard: ChoiceProgram, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows of the first layout mean nothing in the second: no multiplier of theirs may be used there."""
+    passes = []
+
+    def once(*args: object, **settings: object) -> object:
+        passes.append(settings["seconds_left"])
+        return root_rounds(*args, **settings) if len(passes) == 1 else iter(())  # type: ignore[arg-type]
+
+    first = BranchAndCut(options={"groups": 24, "node_limit": 0}).solve(hard)
+    monkeypatch.setattr(solver, "root_rounds", once)
+    result = BranchAndCut().solve(hard)
+    assert len(passes) == 2
+    assert result.termination_status is TerminationStatus.NUMERICAL_ERROR
+    assert result.raw_status == "the root program could not be solved"
+    assert result.solution is not None
+    assert result.stats["root_bound"] == pytest.approx(first.stats["root_bound"])
+    assert result.bounds.dual_bound == pytest.approx(first.stats["root_bound"])
