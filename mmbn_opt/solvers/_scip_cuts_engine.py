@@ -56,6 +56,12 @@ class Cuts:
         """What each group loses at `x`."""
         return np.zeros(0) if self.term is None else self.upper - self.term.values(x)
 
+    def value(self, point: FloatArray) -> float:
+        """Objective of structure columns followed by losses."""
+        n = self.program.n_columns
+        constant = self.program.offset - float(self.upper.sum())
+        return float(self.program.c @ point[:n]) + float(point[n:].sum()) + constant
+
     def is_feasible(self, x: FloatArray, losses: FloatArray) -> bool:
         """Whether an integral point is acyclic and its losses are not understated."""
         return self.program.is_acyclic(self.program.choice(x)) and bool((losses >= self.losses(x) - self.slack).all())
@@ -120,6 +126,7 @@ def _attach(session: Session, cuts: Cuts, losses: list[Any], link: EngineLink) -
 
     columns = session.columns
     waiting: list[FloatArray] = []
+    seen: set[bytes] = set()
 
     def guarded(work: Callable[[], dict[str, Any]], otherwise: int) -> dict[str, Any]:
         """An exception that left a callback would take the incumbent with it."""
@@ -142,6 +149,7 @@ def _attach(session: Session, cuts: Cuts, losses: list[Any], link: EngineLink) -
         def separate(self, otherwise: int) -> dict[str, Any]:
             result = otherwise
             x, lost = self.point(None)
+            self.round(x)
             for coefficients, group, side in cuts.violated(x, lost):
                 row = self.model.createEmptyRowUnspec("cut", lhs=side, rhs=None, removable=True)
                 self.model.cacheRowExtensions(row)
@@ -157,13 +165,20 @@ def _attach(session: Session, cuts: Cuts, losses: list[Any], link: EngineLink) -
                 result = SCIP_RESULT.SEPARATED
             return {"result": result}
 
+        def round(self, x: FloatArray) -> None:
+            """Leave the heaviest column of every node to the heuristic, where they are acyclic and new."""
+            choice = cuts.program.choice(x)
+            if choice.tobytes() not in seen and cuts.program.is_acyclic(choice):
+                waiting.append(cuts.program.vector(choice))
+            seen.add(choice.tobytes())
+
         def check(self, solution: Any) -> dict[str, Any]:
             x, lost = self.point(solution)
             if cuts.is_feasible(x, lost):
                 return {"result": SCIP_RESULT.FEASIBLE}
             x = np.round(x)
             if cuts.program.is_feasible(x):
-                waiting[:] = [x]  # the structure will do, only its losses were understated
+                waiting.append(x)  # the structure will do, only its losses were understated
             return {"result": SCIP_RESULT.INFEASIBLE}
 
         def conscheck(self, constraints: Any, solution: Any, *flags: Any) -> dict[str, Any]:
@@ -205,6 +220,8 @@ def _attach(session: Session, cuts: Cuts, losses: list[Any], link: EngineLink) -
             result = SCIP_RESULT.DIDNOTFIND if found else SCIP_RESULT.DIDNOTRUN
             for x in found:
                 values = np.concatenate([x, cuts.losses(x)])
+                if cuts.value(values) >= self.model.getPrimalbound():
+                    continue
                 lower, upper = self.bounds()
                 if (values < lower - TOLERANCE).any() or (values > upper + TOLERANCE).any():
                     continue  # columns were fixed since: it is no better than what SCIP has
