@@ -10,7 +10,7 @@ from scipy.special import xlogy
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.exceptions import SizeLimitError
 
-__all__ = ["contingency", "joint_codes", "sums_over_cells"]
+__all__ = ["contingency", "joint_codes", "refuse_large_tables", "sums_over_cells"]
 
 FloatArray = NDArray[np.float64]
 
@@ -104,6 +104,23 @@ def sums_over_cells(data: DiscreteDataset, sets: NDArray[np.int32], ess: float |
         columns, card, weight, np.ascontiguousarray(wide), pseudo, xlogy(numbers, numbers), np.zeros(int(cells.max()))
     )
     return sums
+
+
+def refuse_large_tables(data: DiscreteDataset, parent_sets: Sequence[Sequence[tuple[int, ...]]]) -> None:
+    """Raise `SizeLimitError` when the table of a node with one of its parent sets would be too large to count.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+    parent_sets : sequence, one a node, of parent sets
+    """
+    card = data.cardinalities
+    widest = 1 + max((len(s) for options in parent_sets for s in options), default=0)
+    if prod(sorted(card)[-widest:]) <= MAX_TABLE_CELLS:
+        return
+    for node, options in enumerate(parent_sets):
+        largest = max(options, key=lambda s: prod(card[p] for p in s))
+        _refuse_table(data, (*largest, node), card[node] * prod(card[p] for p in largest))
 
 
 def _refuse_table(data: DiscreteDataset, nodes: Iterable[int], cells: int) -> None:

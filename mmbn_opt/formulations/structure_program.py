@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..candidates import CandidateParents, refuse_columns
 from ..choice_program import ChoiceProgram, ConcaveTerm
+from ..counts import refuse_large_tables
 from ..data import DiscreteDataset
 from ..exceptions import InputError
 from ..heuristics.local_search import LocalSearch
@@ -91,7 +92,10 @@ class StructureFormulation(Formulation):
     @cached_property
     def candidates(self) -> CandidateParents:
         """Parent sets that a structure may choose from, required and forbidden edges applied."""
-        return self._all_candidates()
+        sets = self._all_candidates()
+        # Now, and not after the tables before the first one that is too large have been counted.
+        refuse_large_tables(self.data, sets.sets)
+        return sets
 
     def _all_candidates(self) -> CandidateParents:
         within = None if self.restriction is None else self.restriction.partners
