@@ -139,7 +139,7 @@ def study(betas, sizes, repetitions, seed=0):
     return table
 
 
-def plot(table, path, colour="#222222"):
+def plot(table, path, colour="#808080"):
     """A panel a network and size: error against beta."""
     import matplotlib as mpl
 

@@ -61,8 +61,8 @@ class ConditionalLikelihood(SoftmaxParameters):
     >>> round(formulation.evaluate(formulation.trivial_start().model), 3)
     -3.788
     >>> result = mm.solve(formulation, "lbfgs")
-    >>> round(result.bounds.primal_bound, 2), round(result.bounds.dual_bound, 2)
-    (0.0, 0.0)
+    >>> result.bounds.dual_bound - result.bounds.primal_bound < 0.01
+    True
     """
 
     title: ClassVar[str] = "Conditional likelihood"

@@ -62,7 +62,7 @@ class MaxMarginMarkovNetwork(Formulation):
     >>> data = mm.DiscreteDataset.from_arrays([["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"]] * 5, [0, 1, 1, 1] * 5)
     >>> result = mm.solve(MaxMarginMarkovNetwork(data, mm.naive_bayes(data), C=1.0), rel_gap=1e-6)
     >>> result.termination_status, round(result.bounds.primal_bound, 4)
-    (TerminationStatus.OPTIMAL, 1.5)
+    (TerminationStatus.OPTIMAL, 1.125)
     >>> type(result.model).__name__, result.model.predict([["a", "u"], ["b", "v"]]).tolist()
     ('LogLinearClassifier', [0, 1])
     """
