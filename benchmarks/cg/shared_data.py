@@ -1,4 +1,4 @@
-"""The reference data sets with a fixed split, discretized on their training rows."""
+"""The reference data sets, discretized on their training rows."""
 
 import json
 import os
@@ -21,14 +21,20 @@ def folder() -> Path:
     return found
 
 
-def load(name: str) -> tuple[mm.DiscreteDataset, mm.DiscreteDataset]:
-    """(train, test) of a data set; mnist is pooled to 14 x 14 pixels."""
+def load(name: str, draw: int | None = None) -> tuple[mm.DiscreteDataset, mm.DiscreteDataset]:
+    """(train, test) of a data set; mnist is pooled to 14 x 14 pixels.
+
+    The split is the usual one, or, with the number of a `draw`, one of the same sizes drawn at random from all rows.
+    Data without a usual split give draw 0 of two thirds.
+    """
     entries = json.loads((folder() / "data" / "manifest.json").read_text(encoding="utf-8"))
     entry = next(e for e in entries if e["name"] == name)
     values, labels = _table(name, folder() / "data" / entry["file"])
     columns = [f"x{j}" for j in range(values.shape[1])]
     table = pd.DataFrame(values, columns=columns).assign(**{"class": labels})
-    n_train = int(entry["train_rows"])
+    n_train = entry["train_rows"] or 2 * len(table) // 3
+    if draw is not None or entry["train_rows"] is None:
+        table = table.sample(frac=1.0, random_state=draw or 0, ignore_index=True)
     prepared = mm.prepare(table.iloc[:n_train], "class", kinds=dict.fromkeys(columns, "numeric"))
     return prepared.data, prepared.apply(table.iloc[n_train:])
 
