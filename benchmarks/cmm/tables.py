@@ -263,7 +263,7 @@ def main():
     parser.add_argument("--groups", default=",".join(GROUPS))
     parser.add_argument("--max-splits", type=int, default=10, help="of each set, the first ones")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path("cmm-results.jsonl"))
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results.jsonl"))
     arguments = parser.parse_args()
     {"run": run, "report": report}[arguments.command](arguments)
 
