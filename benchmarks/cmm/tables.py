@@ -1,7 +1,7 @@
 """Recognition rates of EM, SVM, TAN and CMM on the ten sets of Guo et al. 2018, beside its Tables 5, 6, 7 and 9.
 
-One protocol for all sets, fixed before the first of these results was seen (the tau of 2.5 had looked useful on outer folds
-of iris, wine and wdbc in an earlier trial):
+One protocol for all sets, fixed before the first of these results was seen (the tau of 2.5 had looked useful on outer
+folds of iris, wine and wdbc in an earlier trial):
 
 * Splits as in the paper: ten folds, ten random halves for sonar, the fixed split for segmentation.
 * Every choice is made by 3-fold cross-validation inside the training part, on at most 1,500 of its rows (drawn class by
