@@ -33,7 +33,7 @@ def test_the_distance_of_any_model_holds_the_truth(settings, solver):
     data = car_like()
     relaxation = MaxMarginRelaxation(data, mm.naive_bayes(data), **settings)
     if solver is not None and relaxation.program.is_linear:
-        pytest.skip("the smoothed method brings no bound without a floor")
+        pytest.skip("first-order methods bring no useful bound without a floor")
     truth = ClarabelSolver().solve(relaxation.build()).bounds.primal_bound
     for model in (relaxation.maximum_likelihood, relaxation.recover(np.full(relaxation.layout.size, -3.0))):
         distance = distance_to_optimum(model, relaxation, solver=solver, time_limit=20.0)

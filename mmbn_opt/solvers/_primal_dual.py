@@ -20,6 +20,8 @@ FIRST_BALANCE = 0.03
 SUFFICIENT, NECESSARY, LONG = 0.2, 0.8, 0.36
 """Restart when the residual fell to the first share of what it was, or to the second and rises, or when the epoch has
 taken the third share of all iterations."""
+PATIENCE = 10_000
+"""Least number of iterations without progress before the method gives up."""
 GROWTH, CROWDED, REFUSED = 1.5, 0.5, 0.99
 """Longer steps after an epoch in which the coupling stayed below `CROWDED`; shorter ones as soon as it passes
 `REFUSED`."""
@@ -79,6 +81,7 @@ class PrimalDual:
         self.first_residual = self.last_residual = math.inf
         self.busiest = 0.0
         self.exhausted = False
+        self.gap_then, self.value_then, self.moved_at = math.inf, 1e300, 0
 
     def _looked_up(self, y: FloatArray) -> FloatArray:
         """Sum of the multipliers over the samples that look an entry up."""
@@ -165,6 +168,16 @@ class PrimalDual:
             self.run.offer_multipliers(self.new_y, iterations=self.iterations)
         if self.program.gamma is None:
             self._move_gamma()
+        self._watch_progress()
+
+    def _watch_progress(self) -> None:
+        """Give up when neither the gap nor the value has moved for a fifth of all iterations."""
+        bounds = self.run.bounds
+        gap, value = bounds.gap_abs, bounds.primal_bound or 0.0
+        if gap < 0.99 * self.gap_then or value < self.value_then - 1e-6 * abs(self.value_then):
+            self.gap_then, self.value_then, self.moved_at = gap, value, self.iterations
+        elif self.iterations - self.moved_at > max(PATIENCE, 0.2 * self.iterations):
+            self.exhausted = True
 
     def _move_gamma(self) -> None:
         """Towards ``gamma^3 B S = 1``."""

@@ -53,7 +53,7 @@ class InteriorPointSolver(DenseConvexSolver):
     """
 
     warm_seconds: float | None = None
-    warm_gap: float = 1e-2
+    warm_gap: float = 1e-3
     prune: float = 1.0
     max_iterations: int = 200
     max_parameters: int = 4000

@@ -317,3 +317,15 @@ def test_an_exception_of_the_callback_reaches_the_caller(solver):
 
     with pytest.raises(ZeroDivisionError, match="in the callback"):
         solver().solve(PROBLEMS[4].build(), callback=fail)
+
+
+def test_the_primal_dual_method_gives_up_when_nothing_moves(monkeypatch):
+    """A floating-point gap of zero is asked for; the run ends by itself and says why."""
+    monkeypatch.setattr("mmbn_opt.solvers._primal_dual.PATIENCE", 400)
+    monkeypatch.setattr("mmbn_opt.solvers._convex_run.EXACT_TOLERANCE", 0.0)
+    answer = FirstOrderSolver(rel_gap=0.0).solve(PROBLEMS[1].build())
+    if answer.termination_status is not TerminationStatus.OPTIMAL:
+        assert answer.termination_status is TerminationStatus.SLOW_PROGRESS
+        assert answer.raw_status == "neither side moves any more"
+    assert answer.bounds.gap_rel < 1e-8
+    assert answer.stats["iterations"] < 1_000_000
