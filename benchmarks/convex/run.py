@@ -2,6 +2,7 @@
 
     python benchmarks/convex/run.py --out DIR [--tasks small,letter,...] [--solvers first_order,...] [--time-limit 60]
     python benchmarks/convex/run.py --out DIR --plot
+    python benchmarks/convex/run.py --out DIR --path satimage-hybrid
 
 Each finished run is a line of ``DIR/runs.jsonl``; a run that is there is not repeated. Figures depend on the machine:
 the load average at the start of each run is recorded.
@@ -44,6 +45,7 @@ SOLVERS = {
     "scs": "cvxpy_conic:ScsSolver",
     "barrier": "log_barrier:LogBarrierSolver",
     "ipopt": "pyomo_ipopt:IpoptSolver",
+    "conjugate_gradient": "",
 }
 
 
@@ -104,6 +106,9 @@ def one(task, solver, time_limit, rel_gap):
     data = load(name)
     graph = mm.naive_bayes(data) if structure == "nb" else mm.tan_cmi(data)
     relaxation = MaxMarginRelaxation(data, graph, gamma=gamma, normalization=normalization)
+    if solver == "conjugate_gradient":
+        conjugate_gradient(task, relaxation, time_limit)
+        return
     module, attribute = SOLVERS[solver].split(":")
     engine = getattr(import_module(f"mmbn_opt.solvers.{module}"), attribute)(time_limit=time_limit, rel_gap=rel_gap)
     if solver == "smoothing":
@@ -141,6 +146,64 @@ def one(task, solver, time_limit, rel_gap):
     print(json.dumps(facts))
 
 
+def conjugate_gradient(task, relaxation, time_limit):
+    """CG-MM on the same data at the same lambda, and how far it ends from the optimum of the relaxation."""
+    import mmbn_opt as mm
+
+    form = mm.SmoothMargin(relaxation.data, relaxation.structure, lam=1 / relaxation.gamma)
+    load_average, cpu = os.getloadavg()[0], time.process_time()
+    result = mm.solve(form, "conjugate_gradient", time_limit=time_limit, options={"max_iterations": 300})
+    spent = time.process_time() - cpu
+    distance = mm.distance_to_optimum(result.model, relaxation, time_limit=4 * time_limit)
+    facts = {
+        "task": task, "solver": "conjugate_gradient", "status": str(result.termination_status),
+        "samples": relaxation.program.margins.n_samples, "parameters": relaxation.program.margins.n_parameters,
+        "classes": relaxation.data.n_classes, "primal": distance.value, "dual": distance.dual_bound,
+        "gap": distance.bounds.gap_rel, "seconds": result.seconds.solve, "cpu_seconds": spent,
+        "memory_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, "load_average": load_average,
+        "iterations": result.stats["iterations"], "time_limit": time_limit,
+    }  # fmt: skip
+    print(json.dumps(facts))
+
+
+def path(task, out):
+    """Eight values of lambda at 1e-2 on a held-out fifth, the winner to 1e-4; a line of ``DIR/paths.jsonl``."""
+    import mmbn_opt as mm
+
+    name, _, normalization, structure = TASKS[task]
+    data = load(name)
+    graph = mm.naive_bayes(data) if structure == "nb" else mm.tan_cmi(data)
+    begun, cpu = time.perf_counter(), time.process_time()
+    chosen = mm.lambda_path(mm.MaxMarginRelaxation(data, graph, normalization=normalization), rel_gap=1e-4)
+    facts = {
+        "task": task, "lam": chosen.lam, "rate": chosen.rate, "gap": chosen.result.bounds.gap_rel,
+        "path_seconds": float(chosen.table["seconds"].sum()), "seconds": time.perf_counter() - begun,
+        "cpu_seconds": time.process_time() - cpu, "table": chosen.table.to_dict("records"),
+        "load_average": os.getloadavg()[0],
+    }  # fmt: skip
+    with (out / "paths.jsonl").open("a") as stream:
+        stream.write(json.dumps(facts) + "\n")
+    print(json.dumps({key: value for key, value in facts.items() if key != "table"}))
+
+
+def table(out):
+    """``DIR/table.md``: a line a run."""
+    lines = [
+        "| task | n x samples x classes | solver | status | wall s | CPU s | gap | GB | load |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for r in done(out / "runs.jsonl").values():
+        if r["status"] == "REFUSED":
+            lines.append(f"| {r['task']} | | {r['solver']} | refused: {r['raw'][:80]} | | | | | |")
+            continue
+        lines.append(
+            f"| {r['task']} | {r['parameters']:,} x {r['samples']:,} x {r['classes']} | {r['solver']} | {r['status']} "
+            f"| {r['seconds']:.1f} | {r['cpu_seconds']:.1f} | {r['gap']:.1e} | {r['memory_gb']:.2f} "
+            f"| {r['load_average']:.1f} |"
+        )
+    (out / "table.md").write_text("\n".join(lines) + "\n")
+
+
 def done(path):
     if not path.exists():
         return {}
@@ -158,13 +221,17 @@ def plot(out):
     figure, axis = plt.subplots(figsize=(7, 4.5), constrained_layout=True)
     for solver in SOLVERS:
         points = sorted(
-            (r["samples"] * r["parameters"], r["seconds"], r["gap"]) for r in records if r["solver"] == solver
+            (r["samples"] * r["parameters"], max(r["cpu_seconds"], 0.01), r["gap"])
+            for r in records
+            if r["solver"] == solver
         )
         if points:
             axis.plot([p[0] for p in points], [p[1] for p in points], "o-", label=solver)
             for x, y, gap in points:
                 axis.annotate(f"{gap:.0e}", (x, y), fontsize=6, xytext=(3, 3), textcoords="offset points")
-    axis.set(xscale="log", yscale="log", xlabel="merged samples x parameters", ylabel="seconds (gap beside each point)")
+    axis.set(
+        xscale="log", yscale="log", xlabel="merged samples x parameters", ylabel="CPU seconds (gap beside each point)"
+    )
     axis.legend(frameon=False)
     figure.savefig(out / "seconds.svg")
 
@@ -177,17 +244,21 @@ def main():
     parser.add_argument("--time-limit", type=float, default=60.0)
     parser.add_argument("--rel-gap", type=float, default=1e-3)
     parser.add_argument("--plot", action="store_true")
+    parser.add_argument("--path", metavar="TASK", help="Measure a path of lambda on the data of a task.")
     parser.add_argument("--one", nargs=2, metavar=("TASK", "SOLVER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         one(*arguments.one, arguments.time_limit, arguments.rel_gap)
         return
     arguments.out.mkdir(parents=True, exist_ok=True)
-    path = arguments.out / "runs.jsonl"
+    if arguments.path:
+        path(arguments.path, arguments.out)
+        return
+    runs = arguments.out / "runs.jsonl"
     if not arguments.plot:
         for task in arguments.tasks.split(","):
             for solver in arguments.solvers.split(","):
-                if (task, solver) in done(path):
+                if (task, solver) in done(runs):
                     continue
                 command = [
                     sys.executable, __file__, "--out", str(arguments.out), "--one", task, solver,
@@ -200,9 +271,10 @@ def main():
                     record = {"task": task, "solver": solver, "status": "REFUSED", "raw": answer.stderr[-500:]}
                 else:
                     record = json.loads(lines[-1])
-                with path.open("a") as stream:
+                with runs.open("a") as stream:
                     stream.write(json.dumps(record) + "\n")
                 print(task, solver, record["status"], record.get("seconds"), record.get("gap"), flush=True)
+    table(arguments.out)
     plot(arguments.out)
 
 
