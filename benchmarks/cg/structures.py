@@ -1,6 +1,7 @@
-"""Seconds of each structure heuristic relative to TAN-CR (Pernkopf & Bilmes 2008, Table 4), and what it is worth.
+"""CPU seconds of each structure heuristic relative to TAN-CR (Pernkopf & Bilmes 2008, Table 4), and what it is worth.
 
-Usage: ``python benchmarks/cg/structures.py [data set ...]`` (default: letter satimage).
+Usage: ``python benchmarks/cg/structures.py [data set[:training rows] ...]`` (default: letter satimage usps).
+With a number of rows the structures are learned on the first so many training rows.
 """
 
 import sys
@@ -23,30 +24,38 @@ HEURISTICS = {
     "TAN-CR": tan_cr,
     "2-tree-OMI-CR, 5 folds": lambda data: order_mi(data, k=2),
 }
+PAPER = "the paper's Table 4, TAN-CMI and TAN-OMI-CR: UCI 0.649 % 3.155 %, MNIST 0.21 % 2.23 % of TAN-CR"
 
 
 def main() -> None:
-    for name in sys.argv[1:] or ["letter", "satimage"]:
+    for request in sys.argv[1:] or ["letter", "satimage", "usps"]:
+        name, _, rows_asked = request.partition(":")
         train, test = load(name)
+        if rows_asked:
+            train = train.subset(slice(0, int(rows_asked)))
         tan_cr(train.subset(slice(0, 200)))  # compile
         order_mi(train.subset(slice(0, 200)), score="cl")
         rows = []
         for label, learn in HEURISTICS.items():
             if train.n_features > 100 and label.startswith("2-tree"):
                 continue
-            before = time.perf_counter()
+            before = time.process_time()
             structure = learn(train)
-            seconds = time.perf_counter() - before
+            seconds = time.process_time() - before
             network = mm.BayesianNetwork.fit(structure, train)
             edges = len(structure.edges) - train.n_features
+            print(f"  {label}: {seconds:.2f} s", file=sys.stderr)
             rows.append(
                 (label, seconds, edges, classification_rate(network, train), classification_rate(network, test))
             )
         whole = next(seconds for label, seconds, *_ in rows if label == "TAN-CR")
-        print(f"\n{name}: {train}")
-        print(f"{'structure':24s}{'seconds':>9s}{'of TAN-CR':>11s}{'edges':>7s}{'train':>8s}{'test':>8s}")
+        print(f"\n{request}: {train}")
+        print(f"{'structure':24s}{'CPU s':>9s}{'of TAN-CR':>11s}{'edges':>7s}{'train':>8s}{'test':>8s}")
         for label, seconds, edges, on_train, on_test in rows:
-            print(f"{label:24s}{seconds:9.2f}{seconds / whole:11.2%}{edges:7d}{on_train:8.4f}{on_test:8.4f}")
+            print(
+                f"{label:24s}{seconds:9.2f}{seconds / whole:11.2%}{edges:7d}{on_train:8.4f}{on_test:8.4f}", flush=True
+            )
+        print(PAPER)
 
 
 if __name__ == "__main__":
