@@ -211,6 +211,10 @@ def done(path):
     return {(r["task"], r["solver"]): r for r in records}
 
 
+PROVED = 1e-3
+"""Gap at which a run counts as done in the plot."""
+
+
 def plot(out):
     import matplotlib as mpl
 
@@ -226,14 +230,17 @@ def plot(out):
             if r["solver"] == solver
         )
         if points:
-            axis.plot([p[0] for p in points], [p[1] for p in points], "o-", label=solver)
+            hue = axis.plot([], [], "o", label=solver)[0].get_color()
             for x, y, gap in points:
-                axis.annotate(f"{gap:.0e}", (x, y), fontsize=6, xytext=(3, 3), textcoords="offset points")
+                axis.plot(x, y, "o", color=hue, ms=7, mfc=hue if gap <= PROVED else "none")
     axis.set(
-        xscale="log", yscale="log", xlabel="merged samples x parameters", ylabel="CPU seconds (gap beside each point)"
-    )
+        xscale="log", yscale="log", xlabel="merged samples x parameters", ylabel="CPU seconds",
+        title=f"filled: a gap of {PROVED:g} proved; hollow: failed, or stopped by the limit",
+    )  # fmt: skip
     axis.legend(frameon=False)
-    figure.savefig(out / "seconds.svg")
+    draft = out / f"seconds.{os.getpid()}.svg"
+    figure.savefig(draft)
+    draft.replace(out / "seconds.svg")
 
 
 def main():
