@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 from conformance.programs import PROGRAMS, complete_choice, make_program, soft_margin_program
 
+from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.exceptions import InputError
+from mmbn_opt.formulations import SoftMarginStructure
+from mmbn_opt.program import ProgramKind
 from mmbn_opt.solvers import HighsSolver
 from mmbn_opt.solvers import highs as module
 from mmbn_opt.solvers._highs_model import load_program, quiet_highs, write_program
@@ -264,3 +267,16 @@ def test_available_with_its_version() -> None:
     assert found.version == quiet_highs().version()
     assert HighsSolver.is_available()
     assert HighsSolver.version() == found.version
+
+
+@pytest.mark.parametrize("acyclicity", ["order", "cluster"])
+def test_the_values_belong_to_the_objective(acyclicity: str) -> None:
+    """HiGHS 1.15 ends here with the optimal objective, 15, and the values of the start, worth 8.46."""
+    rows = [[0, 0, 0, 0], [0, 1, 0, 1], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0]] * 3
+    data = DiscreteDataset.from_arrays([row[:3] for row in rows], [row[3] for row in rows])
+    formulation = SoftMarginStructure(data, gamma=1.0, acyclicity=acyclicity)
+    program = formulation.build(ProgramKind.MIXED_INTEGER)
+    result = HighsSolver(isolate=False).solve(program, start=formulation.encode(formulation.trivial_start().model))
+    assert result.termination_status is STATUS.OPTIMAL
+    assert result.bounds.primal_bound == pytest.approx(-15.0, abs=1e-6)
+    assert program.value(result.solution) == pytest.approx(-15.0, abs=1e-6)
