@@ -5,48 +5,63 @@ from numba import njit
 from numpy.typing import NDArray
 
 __all__ = [
+    "BLOCK",
     "add_adjoint",
+    "add_block",
     "add_curvature",
     "center_slacks",
     "project_rows",
     "smooth_hinge",
+    "sum_block",
     "sum_scores",
     "support_rows",
 ]
 
 FloatArray = NDArray[np.float64]
 
-_BLOCK = 64
+BLOCK = 64
 """Samples that are worked on together: their scores stay in the first-level cache."""
+
+
+@njit(cache=True)
+def sum_block(index, start, table, low, high, out):  # type: ignore[no-untyped-def]
+    """`sum_scores` of the samples from `low` to `high`, into the first rows of `out`."""
+    n_classes = table.shape[1]
+    out[: high - low] = 0.0
+    for g in range(index.shape[0]):
+        for m in range(low, high):
+            row = start[g] + index[g, m]
+            for c in range(n_classes):
+                out[m - low, c] += table[row, c]
+
+
+@njit(cache=True)
+def add_block(index, start, weights, low, high, table):  # type: ignore[no-untyped-def]
+    """`add_adjoint` of the samples from `low` to `high`, whose weights are the first rows of `weights`."""
+    n_classes = table.shape[1]
+    for g in range(index.shape[0]):
+        for m in range(low, high):
+            row = start[g] + index[g, m]
+            for c in range(n_classes):
+                table[row, c] += weights[m - low, c]
 
 
 @njit(cache=True)
 def sum_scores(index, start, table, out):  # type: ignore[no-untyped-def]
     """``out[m, c] = sum_g table[start[g] + index[g, m], c]``."""
-    n_groups, n_samples = index.shape
-    n_classes = table.shape[1]
-    for low in range(0, n_samples, _BLOCK):
-        high = min(low + _BLOCK, n_samples)
-        out[low:high] = 0.0
-        for g in range(n_groups):
-            for m in range(low, high):
-                row = start[g] + index[g, m]
-                for c in range(n_classes):
-                    out[m, c] += table[row, c]
+    n_samples = index.shape[1]
+    for low in range(0, n_samples, BLOCK):
+        high = min(low + BLOCK, n_samples)
+        sum_block(index, start, table, low, high, out[low:high])
 
 
 @njit(cache=True)
 def add_adjoint(index, start, weights, table):  # type: ignore[no-untyped-def]
     """``table[start[g] + index[g, m], c] += weights[m, c]``, the adjoint of `sum_scores`."""
-    n_groups, n_samples = index.shape
-    n_classes = table.shape[1]
-    for low in range(0, n_samples, _BLOCK):
-        high = min(low + _BLOCK, n_samples)
-        for g in range(n_groups):
-            for m in range(low, high):
-                row = start[g] + index[g, m]
-                for c in range(n_classes):
-                    table[row, c] += weights[m, c]
+    n_samples = index.shape[1]
+    for low in range(0, n_samples, BLOCK):
+        high = min(low + BLOCK, n_samples)
+        add_block(index, start, weights[low:high], low, high, table)
 
 
 @njit(cache=True)
@@ -56,19 +71,13 @@ def smooth_hinge(index, start, table, labels, weight, delta, gamma, tau, gradien
     The smoothed hinge is ``tau log(1 + sum_c exp((gamma delta_c - margin_c) / tau))`` over the rivals c. Its
     derivatives by the slacks are the multipliers y; ``gradient`` collects ``-Delta' y`` by table rows.
     """
-    n_groups, n_samples = index.shape
-    n_classes = table.shape[1]
-    scores = np.empty((_BLOCK, n_classes))
+    n_samples, n_classes = index.shape[1], table.shape[1]
+    scores = np.empty((BLOCK, n_classes))
     totals = np.zeros(3)
     per_sample_delta = delta.shape[0] > 1
-    for low in range(0, n_samples, _BLOCK):
-        high = min(low + _BLOCK, n_samples)
-        scores[:] = 0.0
-        for g in range(n_groups):
-            for m in range(low, high):
-                row = start[g] + index[g, m]
-                for c in range(n_classes):
-                    scores[m - low, c] += table[row, c]
+    for low in range(0, n_samples, BLOCK):
+        high = min(low + BLOCK, n_samples)
+        sum_block(index, start, table, low, high, scores)
         for m in range(low, high):
             s = scores[m - low]
             own = labels[m]
@@ -94,11 +103,7 @@ def smooth_hinge(index, start, table, labels, weight, delta, gamma, tau, gradien
                     totals[2] += gamma * delta[d, c] * s[c]
             s[own] = -given
         if want_gradient:
-            for g in range(n_groups):
-                for m in range(low, high):
-                    row = start[g] + index[g, m]
-                    for c in range(n_classes):
-                        gradient[row, c] += scores[m - low, c]
+            add_block(index, start, scores, low, high, gradient)
     return totals
 
 
@@ -227,9 +232,9 @@ def project_rows(z, metric, row_ptr, log_floor, multipliers, out):  # type: igno
 def add_curvature(factor_rows, gather, d, least, matrix):  # type: ignore[no-untyped-def]
     """Add ``sum_m Phi_m' (diag(d_m) - d_m d_m' / sum d_m) Phi_m`` to the lower triangle of `matrix`.
 
-    ``Phi_m`` looks the scores of sample m up: class c sees the entries ``gather[factor_rows[m, f], c]``, those that are
-    negative being left out. So are classes with ``d_mc < least``. The block of a pair of classes is symmetric in the factor rows and small enough
-    for the cache; it is summed first and then put in its place.
+    ``Phi_m`` looks the scores of sample m up: class c sees the entries ``gather[factor_rows[m, f], c]``, of which the
+    negative ones are left out. So are classes with ``d_mc < least``. The block of a pair of classes is symmetric in the
+    factor rows and small enough for the cache; it is summed first and then put in its place.
     """
     n_samples, n_factors = factor_rows.shape
     n_rows, n_classes = gather.shape

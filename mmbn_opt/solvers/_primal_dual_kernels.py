@@ -3,10 +3,9 @@
 import numpy as np
 from numba import njit
 
-__all__ = ["anchor", "dual_step"]
+from .._convex_kernels import BLOCK, add_block, sum_block
 
-_BLOCK = 64
-"""Samples that are worked on together: their scores stay in the first-level cache."""
+__all__ = ["anchor", "dual_step"]
 
 
 @njit(cache=True)
@@ -38,19 +37,13 @@ def dual_step(index, start, table, labels, weight, delta, gamma, step, y, new, g
     (zeros on entry) collects the new multipliers by table rows. Returns the sum of ``delta new`` over the rivals and
     the sum of ``(new - y)^2 / n_m``.
     """
-    n_groups, n_samples = index.shape
-    n_classes = table.shape[1]
+    n_samples, n_classes = index.shape[1], table.shape[1]
     per_sample_delta = delta.shape[0] > 1
     asked, moved = 0.0, 0.0
-    scores = np.empty((_BLOCK, n_classes))
-    for low in range(0, n_samples, _BLOCK):
-        high = min(low + _BLOCK, n_samples)
-        scores[:] = 0.0
-        for g in range(n_groups):
-            for m in range(low, high):
-                row = start[g] + index[g, m]
-                for c in range(n_classes):
-                    scores[m - low, c] += table[row, c]
+    scores = np.empty((BLOCK, n_classes))
+    for low in range(0, n_samples, BLOCK):
+        high = min(low + BLOCK, n_samples)
+        sum_block(index, start, table, low, high, scores)
         for m in range(low, high):
             z = scores[m - low]
             own = labels[m]
@@ -65,11 +58,7 @@ def dual_step(index, start, table, labels, weight, delta, gamma, step, y, new, g
                 new[m, c] = z[c]
                 if c != own:
                     asked += delta[d, c] * z[c]
-        for g in range(n_groups):
-            for m in range(low, high):
-                row = start[g] + index[g, m]
-                for c in range(n_classes):
-                    gradient[row, c] += scores[m - low, c]
+        add_block(index, start, scores, low, high, gradient)
     return asked, moved
 
 
