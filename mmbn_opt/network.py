@@ -40,7 +40,7 @@ def estimate_log_cpt(data: DiscreteDataset, node: int, parents: Sequence[int], s
     counts = contingency(data, [*sorted(parents), node]).reshape(-1, n_states)
     pseudo = smoothing.per_cell(n_states, counts.shape[0])
     total = counts.sum(axis=1, keepdims=True) + pseudo * n_states
-    if (n_empty := int((total == 0).sum())):
+    if n_empty := int((total == 0).sum()):
         name = (*data.feature_names, data.class_name)[node]
         logger.info("%r: %d of %d rows of its table were never seen and are uniform", name, n_empty, len(total))
     with np.errstate(divide="ignore"):
@@ -106,8 +106,7 @@ class BayesianNetwork(NetworkExchange):
         smoothing : float or Smoothing
             Pseudo-count per cell (1 is Laplace's), or ``Dirichlet(ess=...)``.
         """
-        if structure.names != (*data.feature_names, data.class_name):
-            raise InputError(f"The structure's nodes {list(structure.names)} are not the data's columns in order.")
+        structure.require_columns((*data.feature_names, data.class_name))
         prior = as_smoothing(smoothing)
         tables = [estimate_log_cpt(data, node, parents, prior) for node, parents in enumerate(structure.parents)]
         return cls(structure, data.features, data.target, tuple(tables))

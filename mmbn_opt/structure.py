@@ -117,6 +117,11 @@ class Structure(StructureExchange):
         """Names of all nodes, class last."""
         return (*self.feature_names, self.class_name)
 
+    def require_columns(self, columns: tuple[str, ...]) -> None:
+        """Raise `InputError` unless the nodes are these columns, the class last."""
+        if self.names != columns:
+            raise InputError(f"The structure's nodes {list(self.names)} are not the data's columns in order.")
+
     @property
     def parent_names(self) -> dict[str, list[str]]:
         """Parents by name, the class node first."""

@@ -9,21 +9,18 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import DiscreteDataset
 from ..exceptions import InputError
 from ..log_linear import LogLinearClassifier
 from ..markov_program import MarkovProgram
 from ..network import BayesianNetwork
 from ..program import ProgramKind, ProgramSize
 from ..result import Check
-from ..smoothing import Smoothing, as_smoothing
 from ..status import BoundKind, Sense
-from ..structure import Structure
-from ._factor_index import ParameterLayout
 from ._margin_table import margin_operator
 from ._relaxation_checks import check_structure
-from .base import Formulation, Start
+from .base import Start
 from .softmax_parameters import checked_number
+from .structure_parameters import StructureParameters
 
 __all__ = ["MaxMarginMarkovNetwork"]
 
@@ -32,7 +29,7 @@ Model = LogLinearClassifier | BayesianNetwork
 
 
 @dataclass(frozen=True, eq=False)
-class MaxMarginMarkovNetwork(Formulation):
+class MaxMarginMarkovNetwork(StructureParameters):
     """Log-linear parameters on a structure's factors with the largest margin for their Euclidean length.
 
     minimise  ``1/2 |w|^2 + C sum_m n_m max(0, 1 - min_c (Delta w)_mc)``   over log-factors w
@@ -67,12 +64,8 @@ class MaxMarginMarkovNetwork(Formulation):
     ('LogLinearClassifier', [0, 1])
     """
 
-    data: DiscreteDataset
-    structure: Structure
     C: float = 1.0
-    smoothing: float | Smoothing = 1.0
     max_nonzeros: int = field(default=30_000_000, kw_only=True)
-    max_parameters: int = field(default=5_000_000, kw_only=True)
 
     title: ClassVar[str] = "Maximum-margin Markov network"
     emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.QUADRATIC})
@@ -81,30 +74,7 @@ class MaxMarginMarkovNetwork(Formulation):
 
     def __post_init__(self) -> None:
         checked_number("C", self.C, 0.0, 1e12, open_low=True)
-        as_smoothing(self.smoothing)
-        self.data.require_learnable()
-        if self.structure.names != (*self.data.feature_names, self.data.class_name):
-            raise InputError(f"The structure's nodes {list(self.structure.names)} are not the data's columns in order.")
-        if self.layout.size > self.max_parameters:
-            raise InputError(
-                f"{self.title} on this structure would have {self.layout.size:,} parameters; the limit is "
-                f"max_parameters={self.max_parameters:,}. Use fewer parents, merge states, or raise the limit."
-            )
-
-    @cached_property
-    def layout(self) -> ParameterLayout:
-        """Which factor entries the vector holds, and where."""
-        return ParameterLayout(self.structure, self.data.cardinalities)
-
-    @cached_property
-    def merged(self) -> DiscreteDataset:
-        """The data with equal rows merged."""
-        return self.data.aggregate()
-
-    @cached_property
-    def maximum_likelihood(self) -> BayesianNetwork:
-        """Smoothed maximum-likelihood network of the structure."""
-        return BayesianNetwork.fit(self.structure, self.merged, self.smoothing)
+        super().__post_init__()
 
     @cached_property
     def program(self) -> MarkovProgram:

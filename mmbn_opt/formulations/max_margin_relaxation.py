@@ -11,19 +11,17 @@ from numpy.typing import NDArray
 
 from ..convex_program import ConvexProgram
 from ..counts import contingency
-from ..data import DiscreteDataset
 from ..exceptions import InputError
 from ..log_linear import LogLinearClassifier
 from ..network import BayesianNetwork
 from ..program import MixedIntegerProgram, ProgramKind, ProgramSize
 from ..result import Check
-from ..smoothing import Smoothing, as_smoothing
+from ..smoothing import as_smoothing
 from ..status import BoundKind, Sense
-from ..structure import Structure
-from ._factor_index import ParameterLayout
 from ._margin_table import margin_operator
 from ._relaxation_checks import check_degeneracy, check_floor, check_renormalization, check_rows, check_structure
-from .base import Formulation, Start
+from .base import Start
+from .structure_parameters import StructureParameters
 
 __all__ = ["MaxMarginRelaxation", "Normalization"]
 
@@ -37,7 +35,7 @@ _LOG_ZERO = -700.0
 
 
 @dataclass(frozen=True, eq=False)
-class MaxMarginRelaxation(Formulation):
+class MaxMarginRelaxation(StructureParameters):
     """Parameters of a structure with the least hinge loss of margins, rows summing to at most 1.
 
     minimise  ``sum_m n_m max(0, gamma - min_c (Delta w)_mc) - alpha sum_i n_i w_i``   over log-parameters w
@@ -91,16 +89,12 @@ class MaxMarginRelaxation(Formulation):
     (9.99, 10)
     """
 
-    data: DiscreteDataset
-    structure: Structure
     gamma: float | None = None
     B: float | None = None
     normalization: Normalization = "hybrid"
     alpha: float = 0.03
     min_prob: float = 1e-6
-    smoothing: float | Smoothing = 1.0
     max_nonzeros: int = field(default=30_000_000, kw_only=True)
-    max_parameters: int = field(default=5_000_000, kw_only=True)
 
     title: ClassVar[str] = "Convex relaxation"
     emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX})
@@ -119,10 +113,7 @@ class MaxMarginRelaxation(Formulation):
                 _positive(name, getattr(self, name))
         if self.normalization == "hybrid":
             _positive("alpha", self.alpha)
-        as_smoothing(self.smoothing)
-        self.data.require_learnable()
-        if self.structure.names != (*self.data.feature_names, self.data.class_name):
-            raise InputError(f"The structure's nodes {list(self.structure.names)} are not the data's columns in order.")
+        super().__post_init__()
         if self.normalization != "published":
             most = max(self.data.cardinalities[v] for v in self.layout.nodes)
             if not _is_number(self.min_prob) or not 0 < self.min_prob < 1 / most:
@@ -130,28 +121,8 @@ class MaxMarginRelaxation(Formulation):
                     f"min_prob must lie in (0, 1/{most}), since a row of {most} states has to sum to at most 1; "
                     f"got {self.min_prob!r}."
                 )
-        if self.layout.size > self.max_parameters:
-            raise InputError(
-                f"{self.title} on this structure would have {self.layout.size:,} parameters; the limit is "
-                f"max_parameters={self.max_parameters:,}. Use fewer parents, merge states, or raise the limit."
-            )
 
     # -- the pieces ---------------------------------------------------------------------------------------------
-
-    @cached_property
-    def layout(self) -> ParameterLayout:
-        """Which CPT entries the vector holds, and where."""
-        return ParameterLayout(self.structure, self.data.cardinalities)
-
-    @cached_property
-    def merged(self) -> DiscreteDataset:
-        """The data with equal rows merged."""
-        return self.data.aggregate()
-
-    @cached_property
-    def maximum_likelihood(self) -> BayesianNetwork:
-        """Smoothed maximum-likelihood network of the structure."""
-        return BayesianNetwork.fit(self.structure, self.merged, self.smoothing)
 
     @property
     def log_floor(self) -> float:

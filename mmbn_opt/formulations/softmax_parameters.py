@@ -3,23 +3,22 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data import DiscreteDataset
-from ..exceptions import InputError, SizeLimitError
+from ..exceptions import InputError
 from ..network import BayesianNetwork, estimate_log_cpt
 from ..program import NonlinearProgram, ProgramKind, ProgramSize
 from ..result import Check
-from ..smoothing import Smoothing, as_smoothing
+from ..smoothing import as_smoothing
 from ..status import BoundKind, Sense
-from ..structure import Structure
 from ._cg_objective import Monitor, Objective
-from ._factor_index import FactorIndex, ParameterLayout
-from .base import Formulation, Start
+from ._factor_index import FactorIndex
+from .base import Start
+from .structure_parameters import StructureParameters
 
 __all__ = ["SoftmaxParameters"]
 
@@ -30,55 +29,28 @@ _LOG_ZERO = float(np.log(1e-10))
 
 
 @dataclass(frozen=True, eq=False)
-class SoftmaxParameters(Formulation):
+class SoftmaxParameters(StructureParameters):
     """Parameters of a given structure, ``theta_i = exp(beta_i) / sum_l exp(beta_l)`` in each CPT row.
 
     The vector holds beta for the class and its children; all other factors are the same for every class, leave
     ``P(c | x)`` as it is, and keep their maximum-likelihood values.
     """
 
-    data: DiscreteDataset
-    structure: Structure
-    smoothing: float | Smoothing = field(default=1.0, kw_only=True)
     validation: DiscreteDataset | None = field(default=None, kw_only=True)
     threads: int = field(default=1, kw_only=True)
-    max_parameters: int = field(default=5_000_000, kw_only=True)
 
     emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.NONLINEAR})
     sense: ClassVar[Sense] = Sense.MAXIMIZE
     bound_kind: ClassVar[BoundKind] = BoundKind.HEURISTIC
 
     def __post_init__(self) -> None:
-        as_smoothing(self.smoothing)
-        self.data.require_learnable()
-        _same_nodes(self.structure, self.data)
+        super().__post_init__()
         if self.threads < 1:
             raise InputError(f"threads must be at least 1, got {self.threads!r}.")
-        size = self.estimate_size().columns
-        if size > self.max_parameters:
-            raise SizeLimitError(
-                f"{self.title} on this structure would have {size:,} parameters; the limit is "
-                f"max_parameters={self.max_parameters:,}. Use fewer parents, merge states, or raise the limit."
-            )
         if self.validation is not None:
             _check_validation(self.validation, self.data)
 
     # -- the pieces ---------------------------------------------------------------------------------------------
-
-    @cached_property
-    def layout(self) -> ParameterLayout:
-        """Which CPT entries the vector holds, and where."""
-        return ParameterLayout(self.structure, self.data.cardinalities)
-
-    @cached_property
-    def merged(self) -> DiscreteDataset:
-        """The data with equal rows merged."""
-        return self.data.aggregate()
-
-    @cached_property
-    def maximum_likelihood(self) -> BayesianNetwork:
-        """Smoothed maximum-likelihood network of the structure; where the search starts."""
-        return BayesianNetwork.fit(self.structure, self.merged, self.smoothing)
 
     def with_validation(self, validation: DiscreteDataset | float, *, seed: int = 0) -> Self:
         """A copy that watches the classification rate on `validation`.
@@ -179,11 +151,6 @@ class SoftmaxParameters(Formulation):
             detail = f"largest difference to a fresh estimate is {off:.1e}"
             checks.append(Check("factors without the class from the data", off <= 1e-9, detail))
         return tuple(checks)
-
-
-def _same_nodes(structure: Structure, data: DiscreteDataset) -> None:
-    if structure.names != (*data.feature_names, data.class_name):
-        raise InputError(f"The structure's nodes {list(structure.names)} are not the data's columns in order.")
 
 
 def _check_validation(validation: DiscreteDataset, data: DiscreteDataset) -> None:

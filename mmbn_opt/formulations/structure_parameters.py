@@ -1,0 +1,60 @@
+"""What every formulation of the parameters of a given structure shares."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..data import DiscreteDataset
+from ..exceptions import SizeLimitError
+from ..network import BayesianNetwork
+from ..smoothing import Smoothing, as_smoothing
+from ..structure import Structure
+from ._factor_index import ParameterLayout
+from .base import Formulation
+
+__all__ = ["StructureParameters"]
+
+
+@dataclass(frozen=True, eq=False)
+class StructureParameters(Formulation):
+    """Parameters of the class's factor and those of its children; the other factors change no posterior.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+    structure : Structure
+        Over the data's columns, in their order.
+    smoothing : float or Smoothing
+        Of the maximum-likelihood network that the search starts from, and that the other factors are taken from.
+    max_parameters : int
+        Larger vectors are refused.
+    """
+
+    data: DiscreteDataset
+    structure: Structure
+    smoothing: float | Smoothing = field(default=1.0, kw_only=True)
+    max_parameters: int = field(default=5_000_000, kw_only=True)
+
+    def __post_init__(self) -> None:
+        as_smoothing(self.smoothing)
+        self.data.require_learnable()
+        self.structure.require_columns((*self.data.feature_names, self.data.class_name))
+        if self.layout.size > self.max_parameters:
+            raise SizeLimitError(
+                f"{self.title} on this structure would have {self.layout.size:,} parameters; the limit is "
+                f"max_parameters={self.max_parameters:,}. Use fewer parents, merge states, or raise the limit."
+            )
+
+    @cached_property
+    def layout(self) -> ParameterLayout:
+        """Which CPT entries the vector holds, and where."""
+        return ParameterLayout(self.structure, self.data.cardinalities)
+
+    @cached_property
+    def merged(self) -> DiscreteDataset:
+        """The data with equal rows merged."""
+        return self.data.aggregate()
+
+    @cached_property
+    def maximum_likelihood(self) -> BayesianNetwork:
+        """Smoothed maximum-likelihood network of the structure."""
+        return BayesianNetwork.fit(self.structure, self.merged, self.smoothing)
