@@ -132,12 +132,9 @@ def reproved_bound(stats: Mapping[str, Any], formulation: Formulation) -> Reprov
     if value is not None:
         counted = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in proof.items())
         return ReprovedBound(formulation.sense.sign * float(value), f"beside the search, {counted}")
-    prove = getattr(formulation, "prove_bound", None)
-    if prove is not None and stats.get("multipliers") is not None:
-        return ReprovedBound(
-            float(prove(stats["multipliers"])), "the Lagrangian value of the solver's last multipliers"
-        )
-    return None
+    multipliers = stats.get("multipliers")
+    proved = None if multipliers is None else formulation.prove_bound(multipliers)
+    return None if proved is None else ReprovedBound(proved, "the Lagrangian value of the solver's last multipliers")
 
 
 def _check_bounds(

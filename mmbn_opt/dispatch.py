@@ -42,7 +42,7 @@ AUTO_RULES: tuple[AutoRule, ...] = (
         ProgramKind.IMPLICIT_CONCAVE,
         "maximum branchings solve it",
         "branch_and_cut",
-        suits=lambda formulation: bool(getattr(formulation, "solved_by_branching", False)),
+        suits=lambda formulation: formulation.solved_by_branching,
     ),
     AutoRule(
         ProgramKind.LINEAR_CHOICE,
@@ -265,20 +265,11 @@ def _plan(
     availability = solver_class.availability()
     if not availability.available:
         raise MissingDependencyError(f"Solver {solver_class.name!r} cannot be used here: {availability.reason}")
-    formulation = _with_extras(formulation, validation, seed, threads)
+    if validation is not None:
+        formulation = formulation.with_validation(validation, seed=seed)
+    if threads > 1:
+        formulation = formulation.with_threads(threads)
     state = SolveState(formulation, time_limit, rel_gap, max(abs_gap, formulation.negligible_gap), callback, kind)
     size = formulation.estimate_size(kind)
     formulation.refuse_oversized(kind)
     return Job(state, engine, availability.version or "", rule, size, settings, starts, seed)
-
-
-def _with_extras(formulation: Formulation, validation: Any, seed: int, threads: int) -> Formulation:
-    """The formulation with validation data and threads, where it has a use for them."""
-    if validation is not None:
-        watch = getattr(formulation, "with_validation", None)
-        if watch is None:
-            raise InputError(f"{type(formulation).__name__} has no use for validation data; leave validation out.")
-        formulation = watch(validation, seed=seed)
-    if threads > 1 and hasattr(formulation, "threads"):
-        formulation = replace(formulation, threads=threads)  # type: ignore[call-arg]
-    return formulation

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exceptions import InputError
 from ..program import Program, ProgramKind, ProgramSize
 from ..result import Check
 from ..status import BoundKind, Sense
@@ -37,6 +38,23 @@ class Formulation(ABC):
     emits: ClassVar[frozenset[ProgramKind]]
     sense: ClassVar[Sense]
     bound_kind: ClassVar[BoundKind]
+
+    @property
+    def solved_by_branching(self) -> bool:
+        """Whether maximum branchings solve the projected program, so that nothing has to be searched."""
+        return False
+
+    def with_validation(self, validation: Any, *, seed: int = 0) -> "Formulation":
+        """A copy that watches how well it does on held-out data, or on a share of its rows; `InputError` by default."""
+        raise InputError(f"{type(self).__name__} has no use for validation data; leave validation out.")
+
+    def with_threads(self, threads: int) -> "Formulation":
+        """A copy whose program computes with `threads` threads, where it can."""
+        return self
+
+    def prove_bound(self, multipliers: FloatArray) -> float | None:
+        """Dual bound of a program's multipliers, computed anew; None where the formulation knows no such bound."""
+        return None
 
     @property
     def negligible_gap(self) -> float:

@@ -32,7 +32,7 @@ class ConditionalLikelihood(SoftmaxParameters):
     maximise  ``sum_m n_m log P(c_m | x_m)``  over all CPTs.
 
     Variables: beta, one a CPT entry of the class and its children, ``theta = softmax(beta)`` in each row.
-    Program: `NonlinearProgram`, no constraints.   Bound: RELAXATION, from any network by one pass: see `prove_bound`.
+    Program: `NonlinearProgram`, no constraints.   Bound: RELAXATION, from any network by one pass: see `bound_from`.
     Source: Greiner, Su, Shen, Zhou 2005; Pernkopf, Wohlmayr, Tschiatschek 2012, eq. 2 and appendix; Guo, Wilkinson &
     Schuurmans 2005, eq. 5. On separable data the supremum 0 is not attained and the parameters run away: stop early on
     validation data.
@@ -74,9 +74,9 @@ class ConditionalLikelihood(SoftmaxParameters):
 
     def build(self, kind: ProgramKind = ProgramKind.NONLINEAR) -> NonlinearProgram:
         """Emit minus the objective with its gradient and its bound; `monitor` is there with validation data."""
-        return replace(super().build(kind), bound=lambda beta: -self.prove_bound(self.recover(beta)))
+        return replace(super().build(kind), bound=lambda beta: -self.bound_from(self.recover(beta)))
 
-    def prove_bound(self, model: BayesianNetwork) -> float:
+    def bound_from(self, model: BayesianNetwork) -> float:
         """No network whose probabilities are at least 1e-10 (or the least of this one) has a larger objective.
 
         The objective f is concave in ``w = log theta``, so that ``f(w') <= f(w) + g.(w' - w)`` with its gradient g, and

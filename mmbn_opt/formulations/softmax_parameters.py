@@ -68,6 +68,10 @@ class SoftmaxParameters(StructureParameters):
         train, held_out = _draw(self.data, validation, seed)
         return replace(self, data=self.data.subset(train), validation=self.data.subset(held_out))
 
+    def with_threads(self, threads: int) -> Self:
+        """A copy whose objective is computed by `threads` threads."""
+        return replace(self, threads=threads)
+
     # -- the program --------------------------------------------------------------------------------------------
 
     @abstractmethod
