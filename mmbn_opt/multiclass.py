@@ -84,13 +84,17 @@ def solve_parts(
     course = _Course(problem, callback)
     parts: list[Result] = []
     interrupted = False
+    try:
+        course.begin()
+    except KeyboardInterrupt:
+        interrupted = True
     for index, formulation in enumerate(problem.binaries):
         left = None
         if time_limit is not None:
             left = max(0.0, time_limit - (time.perf_counter() - began)) / (len(problem.parts) - index)
-        course.turn_to(index, parts)
 
-        def run(left: float | None, formulation: ConstrainedMaximumMargin = formulation) -> Result:
+        def run(left: float | None, index: int = index, formulation: ConstrainedMaximumMargin = formulation) -> Result:
+            course.turn_to(index, parts)
             return solve(formulation, solver, time_limit=left, threads=threads, seed=seed, callback=course.listen)
 
         try:
@@ -118,6 +122,9 @@ class _Course:
         self.stop = False
         self.index = 0
         self.iterations_before = 0
+
+    def begin(self) -> None:
+        """Tell of the start."""
         self.recorder.record(primal=self._sum(), iterations=0, event="start", source="k-means")
 
     def turn_to(self, index: int, parts: Sequence[Result]) -> None:

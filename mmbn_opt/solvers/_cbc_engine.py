@@ -146,6 +146,8 @@ def _answer(job: EngineJob, folder: Path, program: MixedIntegerProgram, log: Cbc
         # Search completed: nothing is better by more than this, although the log may not say so.
         bounds.append(objective - max(job.abs_gap, MIN_INCREMENT))
     dual = max((bound for bound in bounds if bound is not None), default=None)
+    if dual is not None and status is TerminationStatus.OPTIMAL and objective is not None:
+        dual = min(dual, objective)
     raw = "; ".join(part for part in (words or "cbc wrote no solution file", log.result) if part)
     has_vector = status not in (TerminationStatus.INFEASIBLE, TerminationStatus.UNBOUNDED)
     return EngineAnswer(

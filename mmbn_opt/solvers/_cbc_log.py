@@ -100,6 +100,9 @@ class CbcLog:
         if text is None or abs(float(text)) >= _UNSET:
             return
         value = float(text) - _last_place(text)
+        if self.primal_bound is not None:
+            # At the end this can be the cutoff, an increment beyond what was found: nothing is better than that.
+            value = min(value, self.primal_bound)
         if self.dual_bound is None or value > self.dual_bound:
             self.dual_bound = value
 

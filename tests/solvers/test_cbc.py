@@ -257,3 +257,10 @@ def test_the_log_keeps_the_best_and_counts() -> None:
     ):
         log.read(line)
     assert (log.primal_bound, log.nodes, log.iterations, log.result) == (5.0, 72, 6416, "Stopped on time limit")
+
+
+def test_a_bound_beyond_the_incumbent_says_that_nothing_is_better() -> None:
+    """CBC 2.10 can end with its cutoff as "best possible", an increment beyond the optimum."""
+    log = CbcLog()
+    log.read("Cbc0010I After 3 nodes, 0 on tree, 0.42857143 best solution, best possible 0.57142857 (0.01 seconds)")
+    assert (log.primal_bound, log.dual_bound) == (0.42857143, 0.42857143)
