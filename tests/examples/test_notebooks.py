@@ -59,7 +59,6 @@ def test_begins_with_its_title_and_tells_a_story(notebook):
     assert 100 < words < 700
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(LIMIT_SEC)
 def test_runs(notebook):
     from notebook_runs import executed
