@@ -14,9 +14,9 @@ mpl.use("svg")
 from matplotlib import pyplot as plt
 
 PANELS = (
-    ("Structures (ML parameters)", ("TAN-CMI-ML", "TAN-OMI-CR-ML", "TAN-CR-ML")),
-    ("Parameters (naive Bayes)", ("NB-ML", "NB-CG-MM", "NB-CG-CL")),
-    ("NB-CG-MM: summed out or imputed", ("NB-CG-MM", "mean", "most frequent", "5-NN")),
+    ("structures, ML", ("TAN-CMI-ML", "TAN-OMI-CR-ML", "TAN-CR-ML")),
+    ("naive Bayes", ("NB-ML", "NB-CG-MM", "NB-CG-CL")),
+    ("NB-CG-MM, cells filled", ("NB-CG-MM", "mean", "most frequent", "5-NN")),
 )
 # Colours of Okabe & Ito 2008, told apart by the colour-blind, with a dash and a mark each.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
@@ -40,10 +40,6 @@ def draw(found: list[dict], out: Path) -> None:
             axis.grid(visible=True, color="#ddd", linewidth=0.6)
             axis.legend(fontsize=8, loc="lower left")
         axes[0].set_ylabel("test accuracy")
-        lowest = min(axis.get_ylim()[0] for axis in axes)
-        highest = max(axis.get_ylim()[1] for axis in axes)
-        for axis in axes:
-            axis.set_ylim(lowest, highest)
     figure.savefig(out, format="svg", facecolor="white", metadata={"Date": None})
 
 
