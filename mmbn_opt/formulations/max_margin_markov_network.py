@@ -104,21 +104,11 @@ class MaxMarginMarkovNetwork(StructureParameters):
 
     def recover(self, solution: FloatArray) -> LogLinearClassifier:
         """Classifier of a vector."""
-        tables = list(self.maximum_likelihood.log_cpts)
-        for node, a, b in zip(self.layout.nodes, self.layout.starts[:-1], self.layout.starts[1:], strict=True):
-            tables[node] = np.array(solution[a:b]).reshape(self.layout.shape(node))
-        return LogLinearClassifier(self.structure, self.data.features, self.data.target, tuple(tables))
+        return self.log_linear(solution)
 
     def encode(self, model: Model, kind: ProgramKind = ProgramKind.QUADRATIC) -> FloatArray:
         """Log-factors of a model on this structure; a factor of zero counts as 1e-10."""
-        if model.structure.parents != self.structure.parents or model.features != self.data.features:
-            raise InputError(
-                "The model's structure or variables are not those of the formulation; "
-                f"its edges are {model.structure.edges[:5]}{' ...' if len(model.structure.edges) > 5 else ''}."
-            )
-        tables = model.log_cpts if isinstance(model, BayesianNetwork) else model.log_factors
-        w = np.concatenate([tables[node].ravel() for node in self.layout.nodes])
-        return np.where(np.isneginf(w), math.log(1e-10), w)
+        return self.log_parameters(model, math.log(1e-10))
 
     def trivial_start(self) -> Start:
         """All factors 1."""

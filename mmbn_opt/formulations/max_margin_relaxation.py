@@ -189,23 +189,11 @@ class MaxMarginRelaxation(StructureParameters):
 
     def recover(self, solution: FloatArray) -> LogLinearClassifier:
         """Classifier of a vector, its rows as they are (`LogLinearClassifier.normalize` makes a network of it)."""
-        tables = list(self.maximum_likelihood.log_cpts)
-        for node, a, b in zip(self.layout.nodes, self.layout.starts[:-1], self.layout.starts[1:], strict=True):
-            tables[node] = np.array(solution[a:b]).reshape(self.layout.shape(node))
-        return LogLinearClassifier(self.structure, self.data.features, self.data.target, tuple(tables))
+        return self.log_linear(solution)
 
     def encode(self, model: Model, kind: ProgramKind = ProgramKind.CONVEX) -> FloatArray:
         """Log-parameters of a model on this structure; the nearest feasible ones where it is outside (a floor)."""
-        if model.structure.parents != self.structure.parents or model.features != self.data.features:
-            raise InputError(
-                "The model's structure or variables are not those of the formulation; "
-                f"its edges are {model.structure.edges[:5]}{' ...' if len(model.structure.edges) > 5 else ''}."
-            )
-        tables = model.log_cpts if isinstance(model, BayesianNetwork) else model.log_factors
-        w = np.concatenate([tables[node].ravel() for node in self.layout.nodes])
-        w = np.where(np.isneginf(w), max(self.log_floor, _LOG_ZERO), w)
-        projected = self.program.project(w)
-        return projected
+        return self.program.project(self.log_parameters(model, max(self.log_floor, _LOG_ZERO)))
 
     def trivial_start(self) -> Start:
         """The maximum-likelihood network, lifted to the floor."""

@@ -3,8 +3,12 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..data import DiscreteDataset
-from ..exceptions import SizeLimitError
+from ..exceptions import InputError, SizeLimitError
+from ..log_linear import LogLinearClassifier
 from ..network import BayesianNetwork
 from ..smoothing import Smoothing, as_smoothing
 from ..structure import Structure
@@ -12,6 +16,8 @@ from ._factor_index import ParameterLayout
 from .base import Formulation
 
 __all__ = ["StructureParameters"]
+
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,3 +64,21 @@ class StructureParameters(Formulation):
     def maximum_likelihood(self) -> BayesianNetwork:
         """Smoothed maximum-likelihood network of the structure."""
         return BayesianNetwork.fit(self.structure, self.merged, self.smoothing)
+
+    def log_linear(self, solution: FloatArray) -> LogLinearClassifier:
+        """Classifier of a vector of log-parameters; the other factors keep their maximum-likelihood values."""
+        tables = list(self.maximum_likelihood.log_cpts)
+        for node, a, b in zip(self.layout.nodes, self.layout.starts[:-1], self.layout.starts[1:], strict=True):
+            tables[node] = np.array(solution[a:b]).reshape(self.layout.shape(node))
+        return LogLinearClassifier(self.structure, self.data.features, self.data.target, tuple(tables))
+
+    def log_parameters(self, model: "BayesianNetwork | LogLinearClassifier", log_zero: float) -> FloatArray:
+        """Vector of log-parameters of a model on this structure, `log_zero` in place of the logarithm of zero."""
+        if model.structure.parents != self.structure.parents or model.features != self.data.features:
+            raise InputError(
+                "The model's structure or variables are not those of the formulation; "
+                f"its edges are {model.structure.edges[:5]}{' ...' if len(model.structure.edges) > 5 else ''}."
+            )
+        tables = model.log_cpts if isinstance(model, BayesianNetwork) else model.log_factors
+        w = np.concatenate([tables[node].ravel() for node in self.layout.nodes])
+        return np.where(np.isneginf(w), log_zero, w)
