@@ -5,12 +5,13 @@ from itertools import product
 import numpy as np
 import pytest
 
+from mmbn_opt.boxes import pack_bits, propagate
 from mmbn_opt.candidates import CandidateParents
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.formulations import DecomposableStructure, SoftMarginStructure
 from mmbn_opt.program import ProgramKind
 from mmbn_opt.smoothing import Dirichlet
-from mmbn_opt.tree_proof import TreeProof, pack_bits, propagate
+from mmbn_opt.tree_proof import TreeProof
 
 
 def acyclic(program, allowed):
