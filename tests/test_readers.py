@@ -202,6 +202,17 @@ TABLE = b"a,b\n1,x\n2,y\n"
 ARFF = b"% a comment\n\n@relation r\n@attribute a numeric\n@attribute b {x,y}\n@data\n1,x\n2,y\n"
 
 
+def plain_parquet(texts):
+    """One column of text as it is: neither a dictionary nor compressed, and without statistics."""
+    import pyarrow
+    import pyarrow.parquet
+
+    stream = io.BytesIO()
+    table = pyarrow.table({"a": texts})
+    pyarrow.parquet.write_table(table, stream, use_dictionary=False, compression="none", write_statistics=False)
+    return stream.getvalue()
+
+
 def parquet(frame):
     stream = io.BytesIO()
     frame.to_parquet(stream)
@@ -252,6 +263,7 @@ def test_the_content_decides_where_the_ending_agrees_or_is_unknown(write, name, 
         ("t.csv.gz", b"", "the file is empty"),
         ("t.csv.gz", gzip.compress(b""), "the file is empty"),
         ("t.parquet", parquet(pd.DataFrame({"a": [1]}))[:-20], "the Parquet file is damaged"),
+        ("t.parquet", plain_parquet(["qqqq"]).replace(b"qqqq", b"qq\x80q"), "the Parquet file is damaged .*UTF8"),
     ],
 )
 def test_files_that_are_not_what_they_should_be(write, name, content, told):

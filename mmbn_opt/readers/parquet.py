@@ -24,7 +24,9 @@ def read_parquet(raw: bytes, source: str, max_bytes: int) -> pd.DataFrame:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(raw))
         refuse_bad_names(file.schema_arrow.names, source)
         _refuse_unfit(file, source, max_bytes)
-        frame: pd.DataFrame = file.read().to_pandas()
+        table = file.read()
+        table.validate(full=True)  # text that is no UTF-8 would be found out when it is first looked at
+        frame: pd.DataFrame = table.to_pandas()
     except InputError:
         raise
     except Exception as error:
