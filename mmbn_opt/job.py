@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmbn_opt._stopping import obeying
+from mmbn_opt._stopping import noting_interrupts, obeying
 from mmbn_opt.certificate import certify_run, reproved_bound
 from mmbn_opt.program import Program, ProgramSize
 from mmbn_opt.result import Certificate, Result, Seconds
@@ -49,7 +49,7 @@ class Job:
         program: Program | None = None
         answer: SolverResult | None = None
         try:
-            with obeying(lambda: state.stop_requested):
+            with noting_interrupts(state.request_stop), obeying(lambda: state.stop_requested):
                 state.offer_starts(self.starts, self.seed)
                 seconds["heuristics"] = state.elapsed()
                 if not state.should_end():

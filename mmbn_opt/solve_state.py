@@ -74,6 +74,10 @@ class SolveState:
         """Whether the proved gap is within the tolerances asked for."""
         return self.bounds.is_closed(self.rel_gap, self.abs_gap)
 
+    def request_stop(self) -> None:
+        """Ask for an early end."""
+        self.stop_requested = True
+
     def should_end(self) -> bool:
         """Whether there is nothing left to do, or no leave to do it."""
         return self.closed() or self.stop_requested or self.out_of_time()

@@ -1,6 +1,8 @@
 """One call, one budget: whatever a solver says, the answer is recomputed, and nothing found is lost."""
 
+import contextlib
 import dataclasses
+import signal
 import time
 
 import numpy as np
@@ -183,3 +185,24 @@ def test_the_repr_says_it_all(form):
     text = repr(mm.solve(form))
     for part in ("SoftMarginStructure", "OPTIMAL", "gap=0.000%", "certificate ok"):
         assert part in text
+
+
+@pytest.mark.skipif(
+    signal.getsignal(signal.SIGINT) is not signal.default_int_handler, reason="SIGINT is ignored where this runs"
+)
+def test_an_interrupt_that_a_library_swallows_still_ends_the_run() -> None:
+    """KeyboardInterrupt is lost in a C library's callback; the run has taken note of it all the same."""
+    data = mm.DiscreteDataset.from_arrays([["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"]] * 5, [0, 1, 1, 0] * 5)
+    swallowed = []
+
+    def callback(record) -> None:
+        if not swallowed:
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            swallowed.append(record)
+
+    before = signal.getsignal(signal.SIGINT)
+    result = mm.solve(mm.SoftMarginStructure(data), callback=callback)
+    assert result.termination_status is mm.TerminationStatus.INTERRUPTED
+    assert result.certificate.ok
+    assert signal.getsignal(signal.SIGINT) is before
