@@ -66,8 +66,10 @@ class MixturePart:
                 f"A part needs as many densities and priors as groups, at least two; got {n_groups} groups, "
                 f"{len(self.densities)} densities and priors of shape {self.log_prior.shape}."
             )
-        if np.isnan(self.log_prior).any() or abs(float(np.exp(self.log_prior).sum()) - 1.0) > 1e-6:
-            raise InputError(f"The priors of a part must sum to 1, got {np.exp(self.log_prior).tolist()}.")
+        with np.errstate(over="ignore"):  # what is no prior at all may be anything
+            prior = np.exp(self.log_prior)
+        if np.isnan(prior).any() or abs(float(prior.sum()) - 1.0) > 1e-6:
+            raise InputError(f"The priors of a part must sum to 1, got {prior.tolist()}.")
         if len({density.n_features for density in self.densities}) > 1:
             raise InputError("The densities of a part must have the same number of features.")
 

@@ -346,3 +346,10 @@ def test_standardised_data_have_mean_zero_and_variance_one() -> None:
     data = NumericDataset.from_arrays(X * 1e12 + 1e14, y)
     np.testing.assert_allclose(data.z.mean(axis=0), 0.0, atol=1e-9)
     np.testing.assert_allclose(data.z.std(axis=0), 1.0)
+
+
+@pytest.mark.parametrize("log_prior", [[-0.7, 6.9e15], [np.nan, 0.0], [-0.7, -0.8]])
+def test_priors_that_are_none_are_refused(log_prior: list[float]) -> None:
+    density = MixtureDensity(np.zeros(1), np.zeros((1, 1)), np.ones((1, 1)))
+    with pytest.raises(InputError, match="priors of a part must sum to 1"):
+        MixturePart(((0,), (1,)), np.array(log_prior), (density, density))
