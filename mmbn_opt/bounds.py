@@ -34,6 +34,11 @@ class ObjectiveBounds:
     primal_bound: float | None = None
     dual_bound: float | None = None
 
+    def __str__(self) -> str:
+        """Both bounds and the gap, as results and runs show them."""
+        primal, dual = ("none" if b is None else format(b, ".6f") for b in (self.primal_bound, self.dual_bound))
+        return f"primal={primal}, dual={dual}, gap={self.gap_rel:.3%}"
+
     @property
     def gap_abs(self) -> float:
         """``|dual - primal|``; inf when a bound is missing."""

@@ -7,10 +7,19 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["pack_bits", "propagate", "split_box"]
+__all__ = ["cluster_row", "pack_bits", "propagate", "split_box"]
 
 BoolArray = NDArray[np.bool_]
 Bits = NDArray[np.uint64]
+
+
+def cluster_row(members: BoolArray, owner: NDArray[np.intp], parents: BoolArray) -> BoolArray:
+    """Columns that give a member of a node set its parents from outside: in an acyclic choice at least one is 1.
+
+    `owner` is the node of each column, `parents` the parents in each column.
+    """
+    row: BoolArray = members[owner] & ~(parents & members).any(axis=1)
+    return row
 
 
 def pack_bits(parents: BoolArray) -> Bits:

@@ -148,12 +148,9 @@ class Result:
         return self
 
     def __repr__(self) -> str:
-        primal, dual = self.bounds.primal_bound, self.bounds.dual_bound
         return (
-            f"Result({type(self.formulation).__name__}, {self.termination_status}, "
-            f"primal={'none' if primal is None else format(primal, '.6f')}, "
-            f"dual={'none' if dual is None else format(dual, '.6f')}, "
-            f"gap={self.bounds.gap_rel:.3%}, solver={self.solver_name}, {self.seconds.total:.2f} s, "
+            f"Result({type(self.formulation).__name__}, {self.termination_status}, {self.bounds}, "
+            f"solver={self.solver_name}, {self.seconds.total:.2f} s, "
             f"certificate {'ok' if self.certificate.ok else 'NOT ok'})"
         )
 

@@ -243,12 +243,9 @@ class Run:
             state = f"failed: {type(self.error).__name__}"
         else:
             state = str(status) if status is not None else "stopping" if self.stopping else "running"
-        primal, dual = self.bounds.primal_bound, self.bounds.dual_bound
         return (
-            f"Run({type(self.formulation).__name__}, {state}, "
-            f"primal={'none' if primal is None else format(primal, '.6f')}, "
-            f"dual={'none' if dual is None else format(dual, '.6f')}, "
-            f"gap={self.bounds.gap_rel:.3%}, solver={self.solver_name}, {self.elapsed():.2f} s)"
+            f"Run({type(self.formulation).__name__}, {state}, {self.bounds}, solver={self.solver_name}, "
+            f"{self.elapsed():.2f} s)"
         )
 
     def _repr_html_(self) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt.boxes import pack_bits, propagate, split_box
+from mmbn_opt.boxes import cluster_row, pack_bits, propagate, split_box
 from mmbn_opt.choice_program import ChoiceProgram, ConcaveTerm, GroupCuts
 from mmbn_opt.lagrangian import choicewise_bound, choicewise_bounds, clip_multipliers, maximum_structure, reduced_costs
 
@@ -122,8 +122,7 @@ class TreeProof:
     def set_cluster_row(self, slot: int, members: BoolArray) -> None:
         """Row of a cluster, from the parents."""
         self._reserve(np.array([slot]))
-        avoids = ~(self._program.parents & members).any(axis=1)
-        self._rows[slot] = members[self._owner] & avoids
+        self._rows[slot] = cluster_row(members, self._owner, self._program.parents)
         self._rhs[slot], self._group[slot] = 1.0, -1
 
     def set_program_row(self, slot: int, row: int) -> None:

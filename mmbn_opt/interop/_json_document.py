@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop._reading import read_text
 
-__all__ = ["list_of", "load_document", "shown"]
+__all__ = ["list_of", "load_document", "require_format", "shown"]
 
 Model = TypeVar("Model")
 
@@ -41,6 +41,17 @@ def load_document(path: str | Path, from_dict: Callable[[Any], Model]) -> Model:
         raise FormatError(f"{str(path)!r} is not a usable model file: it nests too deeply.") from error
     except InputError as error:
         raise FormatError(f"{str(path)!r} is not a usable model file. {error}") from error
+
+
+def require_format(content: Any, name: str, version: int, kind: str) -> None:
+    """Refuse what is no JSON object of this format and version; `kind` is what such a file is called."""
+    if not isinstance(content, dict) or content.get("format") != name:
+        raise FormatError(f'A {kind} file is a JSON object with "format": "{name}"; this one is not.')
+    if content.get("version") != version:
+        raise FormatError(
+            f"The model file has version {content.get('version')!r}; this mmbn_opt reads version {version}. "
+            "Update mmbn_opt, or save the model again."
+        )
 
 
 def list_of(content: dict[str, Any], key: str) -> list[Any]:

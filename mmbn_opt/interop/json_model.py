@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt.exceptions import FormatError, SizeLimitError
-from mmbn_opt.interop._json_document import list_of, load_document, shown
+from mmbn_opt.interop._json_document import list_of, load_document, require_format, shown
 from mmbn_opt.interop._labels import label_from_json, label_to_json
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.network import BayesianNetwork
@@ -77,13 +77,7 @@ def network_to_dict(network: BayesianNetwork) -> dict[str, Any]:
 
 def network_from_dict(content: Any) -> BayesianNetwork:
     """The network of a dict that `network_to_dict` made (or that a stranger did)."""
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise FormatError(f'A model file is a JSON object with "format": "{FORMAT}"; this one is not.')
-    if content.get("version") != FORMAT_VERSION:
-        raise FormatError(
-            f"The model file has version {content.get('version')!r}; this mmbn_opt reads version {FORMAT_VERSION}. "
-            "Update mmbn_opt, or save the model again."
-        )
+    require_format(content, FORMAT, FORMAT_VERSION, "model")
     features = tuple(_variable_from_dict(v, f"features[{k}]") for k, v in enumerate(list_of(content, "features")))
     target = _variable_from_dict(content.get("target"), "target")
     variables = (*features, target)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt.exceptions import FormatError
-from mmbn_opt.interop._json_document import list_of, load_document, shown
+from mmbn_opt.interop._json_document import list_of, load_document, require_format, shown
 from mmbn_opt.interop._labels import label_from_json, label_to_json
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.mixture import DecisionRule, MixtureClassifier, MixturePart
@@ -76,13 +76,7 @@ def mixture_to_dict(model: MixtureClassifier) -> dict[str, Any]:
 
 def mixture_from_dict(content: Any) -> MixtureClassifier:
     """The classifier of a dict that `mixture_to_dict` made (or that a stranger did)."""
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise FormatError(f'A mixture file is a JSON object with "format": "{FORMAT}"; this one is not.')
-    if content.get("version") != FORMAT_VERSION:
-        raise FormatError(
-            f"The model file has version {content.get('version')!r}; this mmbn_opt reads version {FORMAT_VERSION}. "
-            "Update mmbn_opt, or save the model again."
-        )
+    require_format(content, FORMAT, FORMAT_VERSION, "mixture")
     names = list_of(content, "features")
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
         raise FormatError(f'"features" must be distinct texts, at least one, got {shown(names)}.')

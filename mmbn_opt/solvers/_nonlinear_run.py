@@ -16,7 +16,7 @@ from ..trace import TraceRecorder
 from ._incumbents import NEARLY_FACTOR
 from .base import Solver, SolverCallback, SolverEvent, SolverResult, program_bounds
 
-__all__ = ["NonlinearRun", "RunStopped", "checked_program"]
+__all__ = ["NonlinearRun", "RunStopped", "checked_program", "solves_one_variable"]
 
 FloatArray = NDArray[np.float64]
 
@@ -51,6 +51,19 @@ class JudgedPoint:
     def total(self) -> float:
         """Sum of squared violations."""
         return float((np.minimum(self.constraints, 0.0) ** 2).sum())
+
+
+def solves_one_variable(solver: Solver, start: float, tolerance: float) -> bool:
+    """Whether a solver finds the point of ``x >= 1`` nearest to 0: what its availability is decided by."""
+    program = NonlinearProgram(
+        lambda x: (float(x @ x), 2.0 * x),
+        x0=np.full(1, start),
+        constraints=lambda x: x - 1.0,
+        jacobian=lambda x: np.eye(1),
+        n_constraints=1,
+    )
+    solution = solver.solve(program).solution
+    return solution is not None and abs(float(solution[0]) - 1.0) <= tolerance
 
 
 def checked_program(program: Any, solver: Solver) -> NonlinearProgram:

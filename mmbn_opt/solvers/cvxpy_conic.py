@@ -131,22 +131,26 @@ def _probe(cvxpy_name: str, package: str) -> Availability:
     return Availability(True, found)
 
 
-def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
-    """The engine: runs in a thread of the user's process or in a child process."""
+def solve_problem(problem: Any, job: EngineJob) -> tuple[TerminationStatus, str]:
+    """Solve a cvxpy problem with the solver and settings of a job; the status, and the solver's own word for it."""
     import cvxpy as cp
 
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an inaccurate solution is told by the status
+        try:
+            problem.solve(solver=job.options["solver"], verbose=job.verbose, **job.options["settings"])
+        except cp.error.SolverError as error:
+            return TerminationStatus.SOLVER_ERROR, f"solver error: {str(error).splitlines()[0]}"
+    return CONIC_STATUS.get(problem.status, TerminationStatus.SOLVER_ERROR), str(problem.status)
+
+
+def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
+    """The engine: runs in a thread of the user's process or in a child process."""
     from ..convex_export import cvxpy_model
 
     program: Any = job.program
     model = cvxpy_model(program)
-    raw = ""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an inaccurate solution is told by the status
-        try:
-            model.problem.solve(solver=job.options["solver"], verbose=job.verbose, **job.options["settings"])
-        except cp.error.SolverError as error:
-            raw = f"solver error: {str(error).splitlines()[0]}"
-    status = model.problem.status
+    status, raw = solve_problem(model.problem, job)
     facts = model.problem.solver_stats
     w = model.w.value
     stats = {
@@ -155,8 +159,8 @@ def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
         "solver_sec": getattr(facts, "solve_time", None),
     }
     return EngineAnswer(
-        CONIC_STATUS.get(status, TerminationStatus.SOLVER_ERROR) if not raw else TerminationStatus.SOLVER_ERROR,
-        raw or str(status),
+        status,
+        raw,
         None if w is None else np.asarray(w, dtype=np.float64),
         iterations=getattr(facts, "num_iters", None),
         stats=stats,

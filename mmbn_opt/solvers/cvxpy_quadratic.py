@@ -1,6 +1,5 @@
 """Quadratic programs of maximum-margin Markov networks through cvxpy, every answer checked."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -8,9 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..program import ProgramKind
-from ..status import TerminationStatus
 from ._link import EngineAnswer, EngineJob, EngineLink
-from .cvxpy_conic import CONIC_STATUS, ClarabelSolver
+from .cvxpy_conic import ClarabelSolver, solve_problem
 
 __all__ = ["QuadraticSolver", "run"]
 
@@ -52,21 +50,14 @@ def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
     rows = matrix @ w + spread @ slack >= asked
     objective = (0.5 / scale) * cp.sum_squares(w) + (program.C * margins.weight / scale) @ slack
     problem = cp.Problem(cp.Minimize(objective), [rows])
-    raw = ""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an inaccurate solution is told by the status
-        try:
-            problem.solve(solver=job.options["solver"], verbose=job.verbose, **job.options["settings"])
-        except cp.error.SolverError as error:
-            raw = f"solver error: {str(error).splitlines()[0]}"
+    status, raw = solve_problem(problem, job)
     multipliers = None
     if rows.dual_value is not None:
         multipliers = np.zeros((margins.n_samples, margins.n_classes))
         multipliers[sample, rival] = np.asarray(rows.dual_value) * scale
-    otherwise = TerminationStatus.SOLVER_ERROR
     return EngineAnswer(
-        otherwise if raw else CONIC_STATUS.get(problem.status, otherwise),
-        raw or str(problem.status),
+        status,
+        raw,
         None if w.value is None else np.asarray(w.value, dtype=np.float64),
         iterations=getattr(problem.solver_stats, "num_iters", None),
         stats={

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from .._threads import limited_threads
 from ..exceptions import InputError
-from ..program import NonlinearProgram, ProgramKind
-from ._nonlinear_run import checked_program
+from ..program import ProgramKind
+from ._nonlinear_run import checked_program, solves_one_variable
 from ._penalty_inner import INNER_METHODS
 from ._penalty_restarts import PenaltyRuns
 from ._penalty_sequence import OuterRecord
@@ -77,6 +77,7 @@ class ExteriorPenaltySolver(Solver):
     The point of ``x >= 1`` nearest to 0:
 
     >>> import numpy as np
+    >>> from mmbn_opt.program import NonlinearProgram
     >>> program = NonlinearProgram(lambda x: (float(x @ x), 2 * x), x0=np.zeros(1),
     ...                            constraints=lambda x: x - 1, jacobian=lambda x: np.eye(1), n_constraints=1)
     >>> result = ExteriorPenaltySolver().solve(program)
@@ -150,14 +151,6 @@ class ExteriorPenaltySolver(Solver):
 def _probe() -> Availability:
     import scipy
 
-    program = NonlinearProgram(
-        lambda x: (float(x @ x), 2.0 * x),
-        x0=np.zeros(1),
-        constraints=lambda x: x - 1.0,
-        jacobian=lambda x: np.eye(1),
-        n_constraints=1,
-    )
-    solution = ExteriorPenaltySolver().solve(program).solution
-    if solution is None or abs(float(solution[0]) - 1.0) > 1e-4:
+    if not solves_one_variable(ExteriorPenaltySolver(), start=0.0, tolerance=1e-4):
         return Availability(False, scipy.__version__, "a one-variable program was not solved; reinstall scipy.")
     return Availability(True, scipy.__version__)

@@ -16,7 +16,7 @@ from ..algebraic_program import AlgebraicProgram
 from ..exceptions import InputError, SizeLimitError
 from ..program import NonlinearProgram, PointEvaluation, ProgramKind
 from ..status import TerminationStatus
-from ._nonlinear_run import NonlinearRun, RunStopped, checked_program
+from ._nonlinear_run import NonlinearRun, RunStopped, checked_program, solves_one_variable
 from .base import Availability, Solver, SolverCallback, SolverResult
 from .pyomo_ipopt import solve_nl, write_nl
 
@@ -290,18 +290,11 @@ def _probe() -> Availability:
         import casadi  # noqa: F401 -- asked for
     except ImportError:
         return Availability(False, None, 'casadi is not installed; pip install "mmbn_opt[ipopt]".')
-    program = NonlinearProgram(
-        lambda x: (float(x @ x), 2.0 * x),
-        x0=np.full(1, 5.0),
-        constraints=lambda x: x - 1.0,
-        jacobian=lambda x: np.eye(1),
-        n_constraints=1,
-    )
     version = importlib.metadata.version("casadi")
     try:
-        solution = IpoptSolver().solve(program).solution
+        works = solves_one_variable(IpoptSolver(), start=5.0, tolerance=1e-3)
     except RuntimeError as error:
         return Availability(False, version, f"CasADi has no working IPOPT here: {error}.")
-    if solution is None or abs(float(solution[0]) - 1.0) > 1e-3:
+    if not works:
         return Availability(False, version, "IPOPT did not solve a one-variable program; reinstall casadi.")
     return Availability(True, version)

@@ -14,7 +14,7 @@ from .._threads import limited_threads
 from ..exceptions import InputError, SizeLimitError
 from ..program import NonlinearProgram, ProgramKind
 from ..status import TerminationStatus
-from ._nonlinear_run import NonlinearRun, RunStopped, checked_program
+from ._nonlinear_run import NonlinearRun, RunStopped, checked_program, solves_one_variable
 from .base import Availability, Solver, SolverCallback, SolverResult
 
 __all__ = ["SlsqpSolver", "TrustConstrSolver"]
@@ -89,9 +89,25 @@ class _ScipyConstrained(Solver):
             return TerminationStatus.INTERRUPTED, "interrupted"
         return self._statuses().get(int(answer.status), TerminationStatus.SLOW_PROGRESS), str(answer.message)
 
-    @abstractmethod
     def _call(self, run: NonlinearRun, x: FloatArray) -> Any:
-        """Run the method."""
+        from scipy.optimize import minimize
+
+        program = run.program
+        minimizer: Any = minimize  # the stubs do not cover options and arguments that depend on the method
+        return minimizer(
+            lambda at: _objective(run, at), x, jac=True, method=self.method, bounds=_bounds(program),
+            constraints=[self._constraint(run)] if program.n_constraints else [],
+            callback=lambda at, *_: run.visit(run.clip(np.array(at))),
+            options={"maxiter": self.max_iterations, **self.options}, **self._hessian(),
+        )  # fmt: skip
+
+    @abstractmethod
+    def _constraint(self, run: NonlinearRun) -> Any:
+        """All constraints, in the form that the method wants."""
+
+    def _hessian(self) -> dict[str, Any]:
+        """What the method wants to be told of second derivatives."""
+        return {}
 
     @classmethod
     @abstractmethod
@@ -116,13 +132,6 @@ def _jacobian(program: NonlinearProgram, x: FloatArray) -> FloatArray:
     pull = program.evaluate(x).pull
     gradient = pull(np.zeros(program.n_constraints))
     return np.array([pull(row) - gradient for row in np.eye(program.n_constraints)])
-
-
-def _minimize() -> Any:
-    """`scipy.optimize.minimize`, whose types do not cover options and arguments that depend on the method."""
-    from scipy.optimize import minimize
-
-    return minimize
 
 
 def _bounds(program: NonlinearProgram) -> Any:
@@ -152,22 +161,17 @@ class TrustConstrSolver(_ScipyConstrained):
     title: ClassVar[str] = "SciPy trust-constr"
     method: ClassVar[str] = "trust-constr"
 
-    def _call(self, run: NonlinearRun, x: FloatArray) -> Any:
-        from scipy.optimize import BFGS, NonlinearConstraint
+    def _constraint(self, run: NonlinearRun) -> Any:
+        from scipy.optimize import NonlinearConstraint
 
-        program = run.program
-        constraints: list[Any] = []
-        if program.n_constraints:
-            constraints = [
-                NonlinearConstraint(
-                    lambda at: _constraints(run, at), 0.0, np.inf, jac=lambda at: _jacobian(program, at), hess=BFGS()
-                )
-            ]
-        return _minimize()(
-            lambda at: _objective(run, at), x, jac=True, hess=BFGS(), method="trust-constr", bounds=_bounds(program),
-            constraints=constraints, callback=lambda at, state: run.visit(run.clip(np.array(at))),
-            options={"maxiter": self.max_iterations, **self.options},
-        )  # fmt: skip
+        return NonlinearConstraint(
+            lambda at: _constraints(run, at), 0.0, np.inf, jac=lambda at: _jacobian(run.program, at), **self._hessian()
+        )
+
+    def _hessian(self) -> dict[str, Any]:
+        from scipy.optimize import BFGS
+
+        return {"hess": BFGS()}
 
     @classmethod
     def _statuses(cls) -> Mapping[int, TerminationStatus]:
@@ -196,22 +200,12 @@ class SlsqpSolver(_ScipyConstrained):
     title: ClassVar[str] = "SciPy SLSQP"
     method: ClassVar[str] = "SLSQP"
 
-    def _call(self, run: NonlinearRun, x: FloatArray) -> Any:
-        program = run.program
-        constraints: list[Any] = []
-        if program.n_constraints:
-            constraints = [
-                {
-                    "type": "ineq",
-                    "fun": lambda at: _constraints(run, at),
-                    "jac": lambda at: _jacobian(program, at),
-                }
-            ]
-        return _minimize()(
-            lambda at: _objective(run, at), x, jac=True, method="SLSQP", bounds=_bounds(program),
-            constraints=constraints, callback=lambda at: run.visit(run.clip(np.array(at))),
-            options={"maxiter": self.max_iterations, **self.options},
-        )  # fmt: skip
+    def _constraint(self, run: NonlinearRun) -> Any:
+        return {
+            "type": "ineq",
+            "fun": lambda at: _constraints(run, at),
+            "jac": lambda at: _jacobian(run.program, at),
+        }
 
     @classmethod
     def _statuses(cls) -> Mapping[int, TerminationStatus]:
@@ -222,14 +216,6 @@ class SlsqpSolver(_ScipyConstrained):
 def _probe(solver: type[_ScipyConstrained]) -> Availability:
     import scipy
 
-    program = NonlinearProgram(
-        lambda x: (float(x @ x), 2.0 * x),
-        x0=np.full(1, 5.0),
-        constraints=lambda x: x - 1.0,
-        jacobian=lambda x: np.eye(1),
-        n_constraints=1,
-    )
-    solution = solver().solve(program).solution
-    if solution is None or abs(float(solution[0]) - 1.0) > 1e-3:
+    if not solves_one_variable(solver(), start=5.0, tolerance=1e-3):
         return Availability(False, scipy.__version__, f"{solver.method} did not solve a one-variable program.")
     return Availability(True, scipy.__version__)

@@ -65,10 +65,15 @@ def column_rises(
     return rise
 
 
+@njit(cache=True, nogil=True)
 def spread(rises: FloatArray, gap: float) -> float:
     """``sum_k (1 - rise_k / gap)_+^2``: how much of the box is left after branching, the less the better."""
-    left = np.clip(1.0 - rises / gap, 0.0, None)
-    return float((left * left).sum())
+    total = 0.0
+    for rise in rises:
+        left = 1.0 - rise / gap
+        if left > 0.0:
+            total += left * left
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -77,15 +82,10 @@ def node_scores(rise: FloatArray, allowed: BoolArray, offsets: NDArray[np.intp],
     nodes = len(offsets) - 1
     scores = np.full(nodes, np.inf)
     for node in range(nodes):
-        total, count = 0.0, 0
-        for k in range(offsets[node], offsets[node + 1]):
-            if allowed[k]:
-                count += 1
-                left = 1.0 - rise[k] / gap
-                if left > 0.0:
-                    total += left * left
-        if count > 1:
-            scores[node] = total
+        first, last = offsets[node], offsets[node + 1]
+        own = rise[first:last][allowed[first:last]]
+        if len(own) > 1:
+            scores[node] = spread(own, gap)
     return scores
 
 

@@ -11,6 +11,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from ...boxes import cluster_row
+
 __all__ = ["ClusterSeparator"]
 
 FloatArray = NDArray[np.float64]
@@ -153,8 +155,7 @@ class ClusterSeparator:
 
     def row(self, members: BoolArray) -> FloatArray:
         """Coefficients of a cluster row (right side 1)."""
-        avoids = ~(self._parents & members).any(axis=1)
-        return (members[self._owner] & avoids).astype(np.float64)
+        return cluster_row(members, self._owner, self._parents).astype(np.float64)
 
     def separate(self, x: FloatArray, tolerance: float = 1e-4) -> list[BoolArray]:
         """Node sets of violated rows, each once, the most violated first."""
