@@ -40,6 +40,10 @@ class ConcaveTerm(Protocol):
     def upper(self) -> FloatArray:
         """A number that no ``f_g`` exceeds, shape (n_groups,)."""
 
+    @property
+    def n_parts(self) -> int:
+        """Into how many groups it can be parted at most."""
+
     def values(self, x: FloatArray) -> FloatArray:
         """``f_g(x)``, shape (n_groups,)."""
 

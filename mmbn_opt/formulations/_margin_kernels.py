@@ -14,7 +14,8 @@ TILE = 256
 @njit(cache=True, nogil=True)
 def margin_pass(
     table: FloatArray,
-    index: IntArray,
+    first_row: IntArray,
+    place: NDArray[np.unsignedinteger],
     labels: IntArray,
     weight: FloatArray,
     gamma: float,
@@ -31,38 +32,49 @@ def margin_pass(
 ) -> int:
     """Loss of every group at `x`, and the samples below gamma with their nearest rivals; returns how many they are.
 
-    Samples ``first`` to ``last - 1`` alone; what is found stands in `active` and `rival` from ``first`` on.
+    Samples ``first`` to ``last - 1`` alone; what is found stands in `active` and `rival` from ``first`` on. Sample m
+    finds its entry of column k in row ``first_row[k] + place[k, m]`` of `table`.
 
-    ``margin_m = min_c sum_k x_k (log theta_k[true class] - log theta_k[c])``; loss_g = sum n_m (gamma - margin_m)_+.
-    Samples must be in the order of their groups. A loss's tangent is ``intercept_g - gradient_g . y``.
+    ``margin_m = min_c sum_k x_k (log theta_k[true class] - log theta_k[c])``, for `binary` tables the sum of the
+    entries of the true class alone; loss_g = sum n_m (gamma - margin_m)_+. Samples must be in the order of their
+    groups. A loss's tangent is ``intercept_g - gradient_g . y``.
     """
     n_classes = table.shape[1]
     scores = np.empty((TILE, n_classes))
+    margins = np.empty(TILE)
     loss[:] = 0.0
     intercept[:] = 0.0
     n_active = 0
     for start in range(first, last, TILE):
         size = min(TILE, last - start)
-        scores[:] = 0.0
-        for k in columns:
-            value = x[k]
-            for i in range(size):
-                row = index[k, start + i]
-                if row > 0:
+        if binary:
+            margins[:] = 0.0
+            for k in columns:
+                value = x[k]
+                top = first_row[k]
+                for i in range(size):
+                    margins[i] += value * table[top + place[k, start + i], labels[start + i]]
+        else:
+            scores[:] = 0.0
+            for k in columns:
+                value = x[k]
+                top = first_row[k]
+                for i in range(size):
+                    row = top + place[k, start + i]
                     for c in range(n_classes):
                         scores[i, c] += value * table[row, c]
         for i in range(size):
             m = start + i
-            label = labels[m]
-            margin = scores[i, label]
             nearest = -1
+            margin = margins[i]
             if not binary:
+                label = labels[m]
                 best = -np.inf
                 for c in range(n_classes):
                     if c != label and scores[i, c] > best:
                         best = scores[i, c]
                         nearest = c
-                margin -= best
+                margin = scores[i, label] - best
             if margin < gamma:
                 loss[group[m]] += weight[m] * (gamma - margin)
                 intercept[group[m]] += weight[m] * gamma
@@ -72,37 +84,35 @@ def margin_pass(
     return n_active
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def margin_gradients(
     table: FloatArray,
-    index: IntArray,
+    first_row: IntArray,
+    place: NDArray[np.unsignedinteger],
     labels: IntArray,
     weight: FloatArray,
-    group: IntArray,
     active: IntArray,
     rival: IntArray,
-    n_active: int,
+    binary: bool,
+    ends: NDArray[np.intp],
     varying: NDArray[np.intp],
     gradients: FloatArray,
 ) -> None:
     """For each k of `varying`: ``gradients[g, k]``, the sum over active m of group g of n_m times the log ratio.
 
-    The ratio is that of ``theta_k`` at the true class to ``theta_k`` at the nearest rival.
+    The ratio is that of ``theta_k`` at the true class to ``theta_k`` at the nearest rival (for `binary` tables the
+    entry of the true class). Group g has ``active[ends[g]]`` to ``active[ends[g + 1] - 1]``; `labels` and `weight` are
+    those of the active samples.
     """
     for k in varying:
-        total = 0.0
-        current = -1
-        for a in range(n_active):
-            m = active[a]
-            if group[m] != current:
-                if current >= 0:
-                    gradients[current, k] = total
-                current = group[m]
-                total = 0.0
-            row = index[k, m]
-            value = table[row, labels[m]]
-            if rival[a] >= 0:
-                value -= table[row, rival[a]]
-            total += weight[m] * value
-        if current >= 0:
-            gradients[current, k] = total
+        top = first_row[k]
+        for g in range(len(ends) - 1):
+            total = 0.0
+            if binary:
+                for a in range(ends[g], ends[g + 1]):
+                    total += weight[a] * table[top + place[k, active[a]], labels[a]]
+            else:
+                for a in range(ends[g], ends[g + 1]):
+                    row = top + place[k, active[a]]
+                    total += weight[a] * (table[row, labels[a]] - table[row, rival[a]])
+            gradients[g, k] = total

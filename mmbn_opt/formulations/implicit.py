@@ -70,7 +70,12 @@ class MarginTerm:
         order = np.argsort(group, kind="stable")
         self._tables, self._gamma = tables, gamma
         self._group = group[order]
-        self._index = np.ascontiguousarray(tables.index[:, order])
+        self._table, self._binary = _one_entry_a_class(tables)
+        self._first_row = tables.index.min(axis=1)
+        place = tables.index[:, order] - self._first_row[:, None]
+        # Half the memory to stream where the blocks of the table allow it.
+        width = np.uint16 if place.max(initial=0) < 2**16 else np.uint32
+        self._place = np.ascontiguousarray(place, dtype=width)
         self._labels = np.ascontiguousarray(tables.labels[order])
         self._weight = np.ascontiguousarray(tables.weight[order])
         self._n_groups = int(group.max()) + 1
@@ -83,9 +88,14 @@ class MarginTerm:
         totals = np.bincount(self._group, weights=self._weight, minlength=self._n_groups)
         return np.asarray(self._gamma * totals, dtype=np.float64)
 
+    @property
+    def n_parts(self) -> int:
+        """Number of (merged) samples."""
+        return len(self._labels)
+
     @cached_property
     def _varying(self) -> NDArray[np.intp]:
-        return np.flatnonzero(self._index.any(axis=1))
+        return np.flatnonzero(self._tables.index.any(axis=1))  # entry 0 is the same for every class
 
     def _map(self, work: Callable[[int], Any], count: int) -> list[Any]:
         numbers = range(count)
@@ -95,7 +105,7 @@ class MarginTerm:
         """Loss and intercept of every group, and where the samples below gamma stand in `_active` and `_rival`."""
         from ._margin_kernels import margin_pass
 
-        columns = np.flatnonzero(x)
+        columns = self._varying[x[self._varying] != 0.0]
         # By the number of samples alone, so that the number of threads changes no digit.
         ends = np.linspace(0, len(self._labels), 1 + max(1, len(self._labels) // _SAMPLES_A_PART)).astype(int)
         loss, intercept = np.empty((2, len(ends) - 1, self._n_groups))
@@ -103,7 +113,7 @@ class MarginTerm:
         def run(part: int) -> slice:
             first, last = int(ends[part]), int(ends[part + 1])
             count = margin_pass(
-                self._tables.table, self._index, self._labels, self._weight, self._gamma, self._tables.binary,
+                self._table, self._first_row, self._place, self._labels, self._weight, self._gamma, self._binary,
                 self._group, columns, x, loss[part], intercept[part], self._active, self._rival, first, last,
             )  # fmt: skip
             return slice(first, first + count)
@@ -122,12 +132,14 @@ class MarginTerm:
         loss, intercept, found = self._pass(x)
         active = np.concatenate([self._active[part] for part in found])
         rival = np.concatenate([self._rival[part] for part in found])
+        labels, weight = self._labels[active], self._weight[active]
+        ends = np.searchsorted(self._group[active], np.arange(self._n_groups + 1))
         gradients = np.zeros((self._n_groups, len(x)))
         shares = np.array_split(self._varying, self._threads)
 
         def run(share: int) -> None:
             margin_gradients(
-                self._tables.table, self._index, self._labels, self._weight, self._group, active, rival, len(active),
+                self._table, self._first_row, self._place, labels, weight, active, rival, self._binary, ends,
                 shares[share], gradients,
             )  # fmt: skip
 
@@ -137,6 +149,14 @@ class MarginTerm:
     def regrouped(self, n_groups: int, threads: int = 1) -> "MarginTerm":
         """The same sum over another number of groups, computed by `threads` threads."""
         return MarginTerm(self._tables, self._gamma, n_groups, threads)
+
+
+def _one_entry_a_class(tables: MarginTables) -> tuple[FloatArray, bool]:
+    """Table whose entry at the true class is the sample's part of the margin, where no rival has to be chosen."""
+    if tables.binary or tables.n_classes != 2:
+        return tables.table, tables.binary
+    ratio = tables.table[:, 0] - tables.table[:, 1]
+    return np.stack([ratio, -ratio], axis=1), True
 
 
 @cache

@@ -50,7 +50,7 @@ class SearchSettings:
         Of the cost perturbation.
     """
 
-    rounds: int = 6
+    rounds: int = 2
     strong: int = 4
     strong_depth: int | None = None
     max_pivots: int = 400

@@ -28,13 +28,17 @@ __all__ = ["BranchAndCut"]
 
 FloatArray = NDArray[np.float64]
 
-DEFAULT_GROUPS = 24
+FEW_GROUPS = 48
 """Groups of samples, each with a loss of its own: more make every round of cuts tighter and every pivot dearer."""
 
 MANY_GROUPS = 96
-"""Groups where the gap at the root, as a share of the objective, is above `WIDE_ROOT_GAP`."""
+"""Groups where the gap at the root is above `WIDE_ROOT_GAP`, or where there are `MANY_SAMPLES`."""
 
 WIDE_ROOT_GAP = 0.05
+"""As a share of the objective."""
+
+MANY_SAMPLES = 1500
+"""Above, a pass over the samples costs more than a pivot, and few rounds of many cuts cost less than many of few."""
 
 REPORT_SEC = 0.5
 """How often the bound of the open boxes is reported when nothing else happens."""
@@ -49,8 +53,8 @@ class BranchAndCut(Solver):
     parent's tableau. Every bound, of every box closed or open, comes from `mmbn_opt.tree_proof`, which is handed
     multipliers and the points of the cuts, and nothing else.
 
-    Options: ``groups`` (24, or 96 where the gap at the root is wide), ``root_rounds`` (1000), ``node_limit``, and the
-    fields of `SearchSettings`.
+    Options: ``groups`` (48; 96 where the gap at the root is wide or merged samples are many), ``root_rounds`` (1000),
+    ``node_limit``, and the fields of `SearchSettings`.
 
     References
     ----------
@@ -106,6 +110,8 @@ class _Run:
         options = dict(self.solver.options)
         given = options.pop("groups", None)
         self.more_groups = MANY_GROUPS if given is None else 0
+        term = self.program.term
+        few = term is None or term.n_parts < MANY_SAMPLES
         self.max_root_rounds = int(options.pop("root_rounds", 1000))
         self.node_limit = options.pop("node_limit", None)
         known = {f.name for f in fields(SearchSettings)}
@@ -114,7 +120,7 @@ class _Run:
             raise InputError(f"{self.solver.name} has no option {', '.join(unknown)}; known: {every}.")
         self.settings = SearchSettings(**{"seed": self.solver.seed, **options})
         self.recorder = TraceRecorder(Sense.MINIMIZE, clock=self.elapsed)
-        self._lay_out(int(DEFAULT_GROUPS if given is None else given))
+        self._lay_out(int((FEW_GROUPS if few else MANY_GROUPS) if given is None else given))
         self._next_report = REPORT_SEC
 
     def _lay_out(self, groups: int) -> None:
