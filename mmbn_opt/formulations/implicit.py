@@ -33,6 +33,8 @@ DEFAULT_GROUPS = 12
 
 _SAMPLES_A_PART = 2048
 
+_EARLY_CALLS = 40
+
 
 class MarginTerm:
     """The margin sum over groups of samples as a `ConcaveTerm`.
@@ -234,12 +236,16 @@ class RoundAndDescend:
     loss : Loss
     seed : int
     kicks : int
-        Kicks a call.
+        Kicks a call, at first.
+    late_kicks : int
+        Kicks a call after `_EARLY_CALLS`, when a solver calls rarely: a search of its own leaves the basin of the best.
     """
 
-    def __init__(self, candidates: CandidateParents, loss: Loss, seed: int = 0, kicks: int = 2) -> None:
+    def __init__(
+        self, candidates: CandidateParents, loss: Loss, seed: int = 0, kicks: int = 2, late_kicks: int = 20
+    ) -> None:
         self._candidates, self._loss = candidates, loss
-        self._seed, self._kicks = seed, kicks
+        self._seed, self._kicks, self._late_kicks = seed, kicks, late_kicks
         self._parents = parent_matrix(candidates)
         self._seen: set[bytes] = set()
         self._calls = 0
@@ -248,7 +254,7 @@ class RoundAndDescend:
 
     def __copy__(self) -> "RoundAndDescend":
         """One that remembers no calls."""
-        return RoundAndDescend(self._candidates, self._loss, self._seed, self._kicks)
+        return RoundAndDescend(self._candidates, self._loss, self._seed, self._kicks, self._late_kicks)
 
     def __call__(self, x: FloatArray) -> FloatArray | None:
         """A good integral point, or None where rounding meets a dead end."""
@@ -260,7 +266,8 @@ class RoundAndDescend:
             choice = self._best
         self._seen.add(key)
         self._calls += 1
-        search = LocalSearch(self._candidates, self._loss, seed=self._seed + self._calls, max_kicks=self._kicks)
+        kicks = self._kicks if self._calls <= _EARLY_CALLS else self._late_kicks
+        search = LocalSearch(self._candidates, self._loss, seed=self._seed + self._calls, max_kicks=kicks)
         found, loss = choice, np.inf
         for better, lower in search.run(choice):
             found, loss = better, lower
