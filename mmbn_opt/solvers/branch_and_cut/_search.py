@@ -22,6 +22,10 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
+SMALL_COLUMNS = 250
+"""Up to here the children of many nodes are evaluated at every box."""
+
+
 class Stopped(Exception):
     """The search was asked to stop between two kernels."""
 
@@ -34,8 +38,9 @@ class SearchSettings:
     ----------
     rounds : int
         Most cut rounds at a popped box.
-    strong : int
-        Nodes whose children are all evaluated before one is branched on, at small depth.
+    strong : int or None
+        Nodes whose children are all evaluated before one is branched on, at small depth; None: 16 up to 250 columns,
+        4 above.
     strong_depth : int or None
         Depth up to which that is done; None: everywhere up to 250 columns, to depth 2 above.
     max_pivots : int
@@ -51,7 +56,7 @@ class SearchSettings:
     """
 
     rounds: int = 2
-    strong: int = 4
+    strong: int | None = None
     strong_depth: int | None = None
     max_pivots: int = 400
     work_limit: float = 5e7
@@ -103,8 +108,10 @@ class Search:
         n_nodes = self.program.n_nodes
         perturbation = max(1e-3 * gap / n_nodes, 1e-9)
         self._workspace = Workspace()
-        given = self.settings.strong_depth
-        self._strong_depth = given if given is not None else (10**9 if self.program.n_columns <= 250 else 2)
+        small = self.program.n_columns <= SMALL_COLUMNS
+        strong, depth = self.settings.strong, self.settings.strong_depth
+        self._strong = strong if strong is not None else (16 if small else 4)
+        self._strong_depth = depth if depth is not None else (10**9 if small else 2)
         self._root_slots = slots
         self.pool.hold(slots)
         tableau = initial_tableau(self.pool, self.proof.allowed, slots, perturbation, self.settings.seed)
@@ -209,7 +216,7 @@ class Search:
             self._close_single(tableau)
             return
         slots = tableau.slots()
-        tries = settings.strong if depth <= self._strong_depth else 1
+        tries = self._strong if depth <= self._strong_depth else 1
         best: tuple[float, Children, FloatArray] | None = None
         for node in order[:tries]:
             children = proof.split(node)

@@ -37,7 +37,7 @@ MANY_GROUPS = 96
 WIDE_ROOT_GAP = 0.05
 """As a share of the objective."""
 
-MANY_SAMPLES = 1500
+MANY_SAMPLES = 1800
 """Above, a pass over the samples costs more than a pivot, and few rounds of many cuts cost less than many of few."""
 
 REPORT_SEC = 0.5
