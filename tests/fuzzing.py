@@ -161,11 +161,11 @@ def targets() -> dict[str, Target]:
     words = (b"network", b"variable", b"probability", b"property", b"type", b"discrete", b"default", b"table", b"class")
     found = {
         "csv": Target(".csv", _check_table, (CSV, CSV.replace(b",", b";")), (b"NA", b"True", b'""', b"a")),
-        "csv.gz": Target(".csv.gz", _check_table, (gzip.compress(CSV),), (b"\x1f\x8b",)),
+        "csv.gz": Target(".csv.gz", _check_table, (gzip.compress(CSV, mtime=0),), (b"\x1f\x8b",)),
         "no ending": Target("", _check_table, (CSV, ARFF), (b"PAR1", b"PK\x03\x04", b"\x80\x04", b"@relation")),
         "arff": Target(".arff", _check_table, (ARFF,), (b"@attribute", b"@data", b"{0 1}", b"numeric", b"?")),
         "bif": Target(".bif", _network_from(cls.from_bif, "class"), bif, words),
-        "bif.gz": Target(".bif.gz", _network_from(cls.from_bif, "class"), (gzip.compress(bif[0]),), ()),
+        "bif.gz": Target(".bif.gz", _network_from(cls.from_bif, "class"), (gzip.compress(bif[0], mtime=0),), ()),
         "json": Target(
             ".json",
             _network_from(cls.load),
