@@ -93,6 +93,12 @@ class MarginTables:
         return int(self.table.shape[1])
 
     @cached_property
+    def first_row(self) -> NDArray[np.int32]:
+        """Smallest entry that each column looks up, shape (n_columns,); 0 where it is the same for every class."""
+        first: NDArray[np.int32] = self.index.min(axis=1)
+        return first
+
+    @cached_property
     def rivals(self) -> NDArray[np.int32]:
         """Rival classes of each sample, shape (n_samples, n_classes - 1), ascending."""
         every = np.tile(np.arange(self.n_classes, dtype=np.int32), (self.n_samples, 1))

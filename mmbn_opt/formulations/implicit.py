@@ -70,11 +70,13 @@ class MarginTerm:
         group = np.empty(tables.n_samples, dtype=np.int32)
         group[by_class] = _deal(tables.labels[by_class], tables.weight[by_class], n_groups)
         order = np.argsort(group, kind="stable")
-        self._tables, self._gamma = tables, gamma
+        self._tables, self._gamma = tables, gamma  # tables: for another grouping
         self._group = group[order]
         self._table, self._binary = _one_entry_a_class(tables)
-        self._first_row = tables.index.min(axis=1)
-        place = tables.index[:, order] - self._first_row[:, None]
+        self._first_row = tables.first_row
+        self._varying = np.flatnonzero(tables.first_row)
+        place = tables.index[:, order]
+        place -= tables.first_row[:, None]
         # Half the memory to stream where the blocks of the table allow it.
         width = np.uint16 if place.max(initial=0) < 2**16 else np.uint32
         self._place = np.ascontiguousarray(place, dtype=width)
@@ -94,10 +96,6 @@ class MarginTerm:
     def n_parts(self) -> int:
         """Number of (merged) samples."""
         return len(self._labels)
-
-    @cached_property
-    def _varying(self) -> NDArray[np.intp]:
-        return np.flatnonzero(self._tables.index.any(axis=1))  # entry 0 is the same for every class
 
     def _map(self, work: Callable[[int], Any], count: int) -> list[Any]:
         numbers = range(count)

@@ -94,10 +94,9 @@ def regroup(term: ConcaveTerm | None, groups: int | None) -> ConcaveTerm | None:
     """As many groups as asked for; else single samples where they are few."""
     if term is None:
         return None
-    if groups is not None:
-        return term.regrouped(groups)
-    single = term.regrouped(SINGLE_SAMPLES + 1)
-    return single if len(single.upper) <= SINGLE_SAMPLES else term.regrouped(FEW_GROUPS)
+    if groups is None:
+        groups = term.n_parts if term.n_parts <= SINGLE_SAMPLES else FEW_GROUPS
+    return term.regrouped(groups)
 
 
 def run(job: EngineJob, link: EngineLink) -> EngineAnswer:

@@ -108,10 +108,11 @@ class _Run:
 
     def __post_init__(self) -> None:
         options = dict(self.solver.options)
-        given = options.pop("groups", None)
-        self.more_groups = MANY_GROUPS if given is None else 0
-        term = self.program.term
-        few = term is None or term.n_parts < MANY_SAMPLES
+        groups = options.pop("groups", None)
+        self.more_groups = MANY_GROUPS if groups is None else 0
+        if groups is None:
+            term = self.program.term
+            groups = FEW_GROUPS if term is None or term.n_parts < MANY_SAMPLES else MANY_GROUPS
         self.max_root_rounds = int(options.pop("root_rounds", 1000))
         self.node_limit = options.pop("node_limit", None)
         known = {f.name for f in fields(SearchSettings)}
@@ -120,7 +121,7 @@ class _Run:
             raise InputError(f"{self.solver.name} has no option {', '.join(unknown)}; known: {every}.")
         self.settings = SearchSettings(**{"seed": self.solver.seed, **options})
         self.recorder = TraceRecorder(Sense.MINIMIZE, clock=self.elapsed)
-        self._lay_out(int((FEW_GROUPS if few else MANY_GROUPS) if given is None else given))
+        self._lay_out(int(groups))
         self.constant = self.proof.constant  # one for all layouts: sums of other groups differ in the last digits
         self._next_report = REPORT_SEC
 
@@ -206,7 +207,7 @@ class _Run:
             if self.proof.value >= self.incumbent.cutoff():
                 self.proof.close()
                 self.root_stats = {
-                    "root_bound": self.proof.value + self.proof.constant,
+                    "root_bound": self.proof.value + self.constant,
                     "root_rounds": 0,
                     "root_sec": self.elapsed(),
                 }
@@ -244,7 +245,7 @@ class _Run:
         if self.root is None or self.term is None or len(self.term.upper) >= self.more_groups:
             return False
         gap = self.incumbent.loss - self.proof.value
-        return WIDE_ROOT_GAP * abs(self.incumbent.loss + self.proof.constant) < gap < math.inf
+        return WIDE_ROOT_GAP * abs(self.incumbent.loss + self.constant) < gap < math.inf
 
     def _solve_root(self) -> None:
         self.root = None  # a point of an earlier layout numbers other rows
@@ -270,7 +271,7 @@ class _Run:
             self._branch_at_root(self.root.slots, self.root.lam)
         if self.root is None and self.root_stats:
             return  # no time was left for a round: what the earlier layout found stands
-        bound = None if self.root is None else self.proof.value + self.proof.constant
+        bound = None if self.root is None else self.proof.value + self.constant
         self.root_stats = {"root_bound": bound, "root_rounds": count, "root_sec": self.elapsed()}
 
     def _branch_at_root(self, slots: Slots, lam: FloatArray) -> None:

@@ -41,10 +41,11 @@ def small_data(seed: int, n_features: int = 4, n_classes: int = 3, n_samples: in
 
 
 @pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("n_groups", [1, 5, 1000])
-def test_value_and_cuts_equal_a_numpy_twin(*, binary: bool, n_groups: int) -> None:
+def test_value_and_cuts_equal_a_numpy_twin(*, binary: bool, n_classes: int, n_groups: int) -> None:
     make = BinarySoftMarginStructure if binary else SoftMarginStructure
-    formulation = make(small_data(1, n_samples=300))
+    formulation = make(small_data(1, n_classes=n_classes, n_samples=300))
     tables, gamma = formulation.tables, formulation.gamma
     term = MarginTerm(tables, gamma, n_groups)
     rng = np.random.default_rng(0)
@@ -197,6 +198,27 @@ def test_forbidden_columns_raise_the_value_or_end_in_a_ray() -> None:
     assert tableau.optimise(allowed, 1e6, 1000) == simplex.INFEASIBLE
     proof.allowed = allowed
     assert proof.prove(rows, tableau.multipliers(rows, 1e6)) >= 1e6
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_blocks_beyond_sixteen_bits_are_looked_up_as_well(*, binary: bool) -> None:
+    """Columns may have more entries than 16-bit places can number."""
+    rng = np.random.default_rng(4)
+    n_rows, n_samples = 140_001, 50
+    index = np.zeros((3, n_samples), dtype=np.int32)  # column 1 is the same for every class
+    index[0] = rng.permutation(70_000)[:n_samples] + 1
+    index[0, 0], index[0, 1] = 1, 70_000
+    index[2] = rng.permutation(70_000)[:n_samples] + 70_001
+    table = rng.normal(size=(n_rows, 3))
+    table[0] = 0.0
+    tables = MarginTables(binary, table, index, rng.integers(0, 3, n_samples).astype(np.int32), rng.random(n_samples))
+    term = MarginTerm(tables, 1.0, 4)
+    x = np.array([0.4, 0.3, 0.6])
+    margins = sum(x[k] * tables.coefficients(k).reshape(n_samples, -1) for k in range(3)).min(axis=1)
+    cuts = term.cuts(x)
+    assert term.values(x).sum() == pytest.approx(float(tables.weight @ np.minimum(margins, 1.0)), rel=1e-12)
+    assert np.allclose(cuts.values, cuts.intercepts + cuts.gradients @ x, rtol=0, atol=1e-12)
+    assert not cuts.gradients[:, 1].any()
 
 
 def test_threads_change_no_digit_of_a_cut() -> None:
