@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _simplex as simplex
+from ._children import solve_children
 from ._pool import RowPool, Slots
 
 __all__ = ["Tableau", "Workspace", "initial_tableau"]
@@ -137,7 +138,7 @@ class Workspace:
     """Scratch space in which child programs are solved one after another."""
 
     def __init__(self) -> None:
-        self._T = np.empty((0, 0))
+        self._rows = self._moved = np.empty((0, 0))
 
     def solve_children(
         self, tableau: Tableau, allowed: BoolArray, cutoff: float, max_pivots: int, first: int, work_limit: float,
@@ -145,16 +146,13 @@ class Workspace:
     ) -> tuple[int, int]:  # fmt: skip
         """Solve the boxes of `allowed` from number `first` on; the next number and the pivots made."""
         height, width = tableau.height, tableau.width
-        if self._T.shape[0] < height or self._T.shape[1] < width:
-            self._T = np.empty((max(height + 16, self._T.shape[0]), max(width, self._T.shape[1])))
-            rows, columns = self._T.shape
-            self._row, self._weights, self._basic = np.empty(rows), np.empty(rows), np.empty(rows, dtype=np.int64)
-            self._cost, self._nonbasic = np.empty(columns), np.empty(columns, dtype=np.int64)
-        child, pivots = simplex.solve_children(
+        if self._rows.shape[0] < height or self._rows.shape[1] < width:
+            tall, wide = max(height + 16, self._rows.shape[0]), max(width, self._rows.shape[1])
+            self._rows, self._moved = np.empty((tall, wide)), np.empty((tall, tall))
+        child, pivots = solve_children(
             tableau.T, tableau.b, tableau.d, tableau.weights, tableau.basic, tableau.nonbasic, height, width,
-            tableau.z, cutoff + tableau.shift,
-            max_pivots, allowed, first, work_limit, tableau.n_groups, _places(slots),
-            self._T, self._row, self._cost, self._weights, self._basic, self._nonbasic, lam, values,
+            tableau.z, cutoff + tableau.shift, max_pivots, allowed, first, work_limit, tableau.n_groups,
+            _places(slots), self._rows, self._moved, lam, values,
         )  # fmt: skip
         return int(child), int(pivots)
 

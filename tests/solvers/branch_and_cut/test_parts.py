@@ -1,5 +1,6 @@
 """The parts of the engine against second methods: enumeration, numpy and scipy's linear programming."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -17,7 +18,7 @@ from mmbn_opt.program import ProgramKind
 from mmbn_opt.solvers.branch_and_cut import _simplex as simplex
 from mmbn_opt.solvers.branch_and_cut._master import Master
 from mmbn_opt.solvers.branch_and_cut._pool import RowPool
-from mmbn_opt.solvers.branch_and_cut._tableau import initial_tableau
+from mmbn_opt.solvers.branch_and_cut._tableau import Workspace, initial_tableau
 from mmbn_opt.solvers.branch_and_cut.clusters import ClusterSeparator, minimum_cut
 from mmbn_opt.tree_proof import TreeProof
 
@@ -131,9 +132,8 @@ def test_minimum_cut_of_a_path() -> None:
 # ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(15))
-def test_dual_simplex_and_master_agree_with_scipy(seed: int) -> None:
-    rng = np.random.default_rng(seed)
+def some_rows(seed: int, rng: np.random.Generator) -> tuple[ChoiceProgram, TreeProof, RowPool, np.ndarray]:
+    """A program with three loss groups, cuts at random points and one cluster row."""
     formulation = SoftMarginStructure(small_data(seed))
     program = formulation.build(ProgramKind.IMPLICIT_CONCAVE)
     assert program.term is not None
@@ -148,9 +148,11 @@ def test_dual_simplex_and_master_agree_with_scipy(seed: int) -> None:
     members = np.zeros(program.n_nodes, dtype=bool)
     members[:2] = True
     slots.append(np.array([pool.cluster(members)]))
-    rows = np.concatenate(slots)
-    allowed = rng.random(program.n_columns) < 0.8
-    allowed[program.offsets[:-1]] = True
+    return program, proof, pool, np.concatenate(slots)
+
+
+def by_scipy(program: ChoiceProgram, pool: RowPool, rows: np.ndarray, allowed: np.ndarray) -> float:
+    """Least loss over the rows within a box; inf where there is no point."""
     losses = np.zeros((len(rows), 3))
     for t, slot in enumerate(rows):
         if pool.group[slot] >= 0:
@@ -159,25 +161,74 @@ def test_dual_simplex_and_master_agree_with_scipy(seed: int) -> None:
     for node, group in enumerate(program.choice_groups):
         choose[node, group] = 1.0
     bounds = [(0, None if a else 0) for a in allowed] + [(0, None)] * 3
-    other = linprog(
+    found = linprog(
         np.concatenate([program.c, np.ones(3)]), A_ub=-np.hstack([pool.rows[rows], losses]), b_ub=-pool.rhs[rows],
         A_eq=choose, b_eq=np.ones(program.n_nodes), bounds=bounds,
     )  # fmt: skip
-    assert other.status == 0
+    assert found.status in (0, 2)
+    return float(found.fun) if found.status == 0 else np.inf
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_dual_simplex_and_master_agree_with_scipy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    program, proof, pool, rows = some_rows(seed, rng)
+    allowed = rng.random(program.n_columns) < 0.8
+    allowed[program.offsets[:-1]] = True
+    expected = by_scipy(program, pool, rows, allowed)
     tableau = initial_tableau(pool, allowed, rows, 1e-9, 0)
     assert tableau.optimise(allowed, np.inf, 10_000) == simplex.OPTIMAL
-    assert tableau.z == pytest.approx(other.fun, rel=1e-6, abs=1e-6)
+    assert tableau.z == pytest.approx(expected, rel=1e-6, abs=1e-6)
     x, s = tableau.point()
     assert np.add.reduceat(x, program.offsets[:-1]) == pytest.approx(1.0, abs=1e-7)
-    assert s.sum() + program.c @ x == pytest.approx(other.fun, rel=1e-5, abs=1e-5)
+    assert s.sum() + program.c @ x == pytest.approx(expected, rel=1e-5, abs=1e-5)
     proof.allowed = allowed.copy()
-    assert proof.prove(rows, tableau.multipliers(rows, np.inf)) == pytest.approx(other.fun, rel=1e-6, abs=1e-6)
+    assert proof.prove(rows, tableau.multipliers(rows, np.inf)) == pytest.approx(expected, rel=1e-6, abs=1e-6)
     master = Master(pool, allowed)
     master.add(rows)
     assert master.solve(None)
     value, _, _, lam = master.read()
-    assert value == pytest.approx(other.fun, rel=1e-7, abs=1e-7)
-    assert proof.prove(master.slots, lam) == pytest.approx(other.fun, rel=1e-6, abs=1e-6)
+    assert value == pytest.approx(expected, rel=1e-7, abs=1e-7)
+    assert proof.prove(master.slots, lam) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_children_have_the_values_of_programs_solved_on_their_own(seed: int) -> None:
+    """Boxes of every node, with more columns forbidden at random; also when the work is done a child at a time."""
+    rng = np.random.default_rng(seed)
+    program, proof, pool, rows = some_rows(seed, rng)
+    everything = np.ones(program.n_columns, dtype=bool)
+    tableau = initial_tableau(pool, everything, rows, 1e-9, 0)
+    assert tableau.optimise(everything, np.inf, 10_000) == simplex.OPTIMAL
+    slots = tableau.slots()
+    workspace = Workspace()
+    for node in range(program.n_nodes):
+        children = proof.split(node)
+        keep = rng.random(children.allowed.shape) < 0.7
+        keep[:, program.offsets[node] : program.offsets[node + 1]] = True
+        children = replace(children, allowed=children.allowed & keep)
+        full = np.logical_or.reduceat(children.allowed, program.offsets[:-1], axis=1).all(axis=1)
+        children = replace(children, columns=children.columns[full], allowed=children.allowed[full])
+        count = len(children.columns)
+        expected = np.array([by_scipy(program, pool, rows, box) for box in children.allowed])
+        lam, values, done = np.zeros((count, len(slots))), np.zeros(count), 0
+        while done < count:
+            before = done
+            done, _ = workspace.solve_children(tableau, children.allowed, 1e6, 1000, done, 1.0, slots, lam, values)
+            assert done == before + 1
+        assert np.array_equal(np.isinf(values), np.isinf(expected))
+        solved = np.isfinite(expected)
+        assert np.allclose(values[solved], expected[solved], rtol=1e-6, atol=1e-6)
+        proved = proof.evaluate(children, slots, lam)
+        assert np.allclose(proved[solved], expected[solved], rtol=1e-6, atol=1e-6)
+        assert (proved[~solved] >= 1e6).all()
+        again, other = np.zeros_like(lam), np.zeros(count)
+        assert workspace.solve_children(tableau, children.allowed, 1e6, 1000, 0, 1e9, slots, again, other)[0] == count
+        assert np.array_equal(again, lam)
+        assert np.array_equal(other, values)
+        if solved.any():  # short of the optimum, what is reached is a bound still
+            workspace.solve_children(tableau, children.allowed, 1e6, 2, 0, 1e9, slots, again, other)
+            assert (proof.evaluate(children, slots, again)[solved] <= expected[solved] + 1e-6).all()
 
 
 def test_forbidden_columns_raise_the_value_or_end_in_a_ray() -> None:
