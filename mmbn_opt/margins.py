@@ -1,7 +1,7 @@
 """Margin coefficients in index tables: every log-margin of every structure, without forming alpha."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -76,6 +76,16 @@ class MarginTables:
             return table
         cube = table.reshape(-1, data.n_classes, data.cardinalities[node])
         return np.ascontiguousarray(cube.swapaxes(1, 2)).reshape(-1, data.n_classes)
+
+    def without_rivals(self) -> "MarginTables":
+        """Tables of the same margins that need no nearest rival, where there are such: for two classes, log ratios.
+
+        The entry at the true class is then the sample's part of the margin, as it is for `binary` tables.
+        """
+        if self.binary or self.n_classes != 2:
+            return self
+        ratio = self.table[:, 0] - self.table[:, 1]
+        return replace(self, binary=True, table=np.stack([ratio, -ratio], axis=1))
 
     @property
     def n_columns(self) -> int:

@@ -90,7 +90,11 @@ def run(given: argparse.Namespace) -> tuple[pd.DataFrame, list[Comparison]]:
             trace = table.runs[0].trace
             rows.append(
                 case
-                | {"program": "printed" if name.endswith("printed") else "projected", "solver": solver}
+                | {
+                    "budget": given.budget,
+                    "program": "printed" if name.endswith("printed") else "projected",
+                    "solver": solver,
+                }
                 | sizes
                 | {
                     "status": ended["status"],

@@ -33,7 +33,8 @@ DEFAULT_GROUPS = 12
 
 _SAMPLES_A_PART = 2048
 
-_EARLY_CALLS = 40
+_CHEAP_WORK = 2e7
+"""Steps of one replacement over all columns up to which the heuristic does all it can; beyond, in proportion less."""
 
 
 class MarginTerm:
@@ -72,7 +73,8 @@ class MarginTerm:
         order = np.argsort(group, kind="stable")
         self._tables, self._gamma = tables, gamma  # tables: for another grouping
         self._group = group[order]
-        self._table, self._binary = _one_entry_a_class(tables)
+        simpler = tables.without_rivals()
+        self._table, self._binary = simpler.table, simpler.binary
         self._first_row = tables.first_row
         self._varying = np.flatnonzero(tables.first_row)
         place = tables.index[:, order]
@@ -151,14 +153,6 @@ class MarginTerm:
         return MarginTerm(self._tables, self._gamma, n_groups, threads)
 
 
-def _one_entry_a_class(tables: MarginTables) -> tuple[FloatArray, bool]:
-    """Table whose entry at the true class is the sample's part of the margin, where no rival has to be chosen."""
-    if tables.binary or tables.n_classes != 2:
-        return tables.table, tables.binary
-    ratio = tables.table[:, 0] - tables.table[:, 1]
-    return np.stack([ratio, -ratio], axis=1), True
-
-
 @cache
 def _workers(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="margins")
@@ -235,15 +229,20 @@ class RoundAndDescend:
     seed : int
     kicks : int
         Kicks a call, at first.
-    late_kicks : int
-        Kicks a call after `_EARLY_CALLS`, when a solver calls rarely: a search of its own leaves the basin of the best.
+
+    Attributes
+    ----------
+    early_calls : int
+        So many calls are short, and worth making often. Later ones are searches of their own, with ten times the kicks,
+        which leave the basin of the best: solvers call rarely then. Large data get fewer and shorter ones.
     """
 
-    def __init__(
-        self, candidates: CandidateParents, loss: Loss, seed: int = 0, kicks: int = 2, late_kicks: int = 20
-    ) -> None:
+    def __init__(self, candidates: CandidateParents, loss: Loss, seed: int = 0, kicks: int = 2) -> None:
         self._candidates, self._loss = candidates, loss
-        self._seed, self._kicks, self._late_kicks = seed, kicks, late_kicks
+        self._seed, self._kicks = seed, kicks
+        share = min(1.0, _CHEAP_WORK / max(1.0, loss.work))
+        self.early_calls = max(8, round(40 * share))
+        self._late_kicks = max(kicks, round(10 * kicks * share))
         self._parents = parent_matrix(candidates)
         self._seen: set[bytes] = set()
         self._calls = 0
@@ -252,7 +251,7 @@ class RoundAndDescend:
 
     def __copy__(self) -> "RoundAndDescend":
         """One that remembers no calls."""
-        return RoundAndDescend(self._candidates, self._loss, self._seed, self._kicks, self._late_kicks)
+        return RoundAndDescend(self._candidates, self._loss, self._seed, self._kicks)
 
     def __call__(self, x: FloatArray) -> FloatArray | None:
         """A good integral point, or None where rounding meets a dead end."""
@@ -264,7 +263,7 @@ class RoundAndDescend:
             choice = self._best
         self._seen.add(key)
         self._calls += 1
-        kicks = self._kicks if self._calls <= _EARLY_CALLS else self._late_kicks
+        kicks = self._kicks if self._calls <= self.early_calls else self._late_kicks
         search = LocalSearch(self._candidates, self._loss, seed=self._seed + self._calls, max_kicks=kicks)
         found, loss = choice, np.inf
         for better, lower in search.run(choice):

@@ -8,6 +8,20 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int32]
 
 
+_NOT_A_RIVAL = -1e300
+
+
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _rival_score(rest: FloatArray, entries: FloatArray) -> float:
+    """``max_c rest[c] + entries[c]``, in a form that compilers vectorise."""
+    rival = _NOT_A_RIVAL
+    for c in range(len(rest)):
+        value = rest[c] + entries[c]
+        if value > rival:
+            rival = value
+    return rival
+
+
 @njit(cache=True, nogil=True)
 def best_replacement(
     table: FloatArray,
@@ -21,28 +35,32 @@ def best_replacement(
     columns: NDArray[np.intp],
     order: NDArray[np.intp],
     cutoff: float,
+    rest: FloatArray,
 ) -> tuple[int, float]:
     """Column of `columns` that gives the least loss in place of `old_column`; (-1, cutoff) when none is below `cutoff`.
 
     The loss is ``sum_m n_m (gamma - min(gamma, margin_m))``; a column is given up once its partial sum reaches the
-    best.
+    best. `rest`, (n_samples, n_classes), is scratch space: scores without the old column, in the given order.
     """
-    n_classes = table.shape[1]
+    n_samples, n_classes = scores.shape
+    own = np.empty(n_samples)
+    for i in range(n_samples):
+        m = order[i]
+        row, label = index[old_column, m], labels[m]
+        own[i] = scores[m, label] - table[row, label]
+        if not binary:
+            for c in range(n_classes):
+                rest[i, c] = scores[m, c] - table[row, c]
+            rest[i, label] = _NOT_A_RIVAL
     best_column, best_loss = -1, cutoff
     for column in columns:
         loss = 0.0
-        for m in order:
-            new_row, old_row, label = index[column, m], index[old_column, m], labels[m]
-            own = scores[m, label] + table[new_row, label] - table[old_row, label]
-            margin = own
+        for i in range(n_samples):
+            m = order[i]
+            row = index[column, m]
+            margin = own[i] + table[row, labels[m]]
             if not binary:
-                rival = -np.inf
-                for c in range(n_classes):
-                    if c != label:
-                        value = scores[m, c] + table[new_row, c] - table[old_row, c]
-                        if value > rival:
-                            rival = value
-                margin = own - rival
+                margin -= _rival_score(rest[i], table[row])
             if margin < gamma:
                 loss += weight[m] * (gamma - margin)
                 if loss >= best_loss:

@@ -33,10 +33,11 @@ class MarginLoss:
     """``sum_m n_m (gamma - min(gamma, margin_m))``: gamma times the weight minus the soft margin."""
 
     def __init__(self, tables: MarginTables, gamma: float) -> None:
-        self._tables = tables
+        self._tables = tables = tables.without_rivals()
         self._gamma = gamma
         self._scores = np.zeros((tables.n_samples, tables.n_classes))
         self._order = np.arange(tables.n_samples, dtype=np.intp)
+        self._rest = np.empty_like(self._scores)
         self.work = float(tables.n_columns) * tables.n_samples * (1 if tables.binary else tables.n_classes)
 
     def reset(self, choice: Choice) -> float:
@@ -75,6 +76,7 @@ class MarginLoss:
             columns,
             self._order,
             cutoff,
+            self._rest,
         )
         return int(column), float(loss)
 

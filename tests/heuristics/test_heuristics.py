@@ -99,6 +99,7 @@ def test_compiled_replacement_equals_its_plain_twin(problem, binary, gamma, draw
         columns,
         order,
         np.inf,
+        np.empty_like(scores),
     )
     plain = plain_best_replacement(tables, gamma, scores, choice[node], columns, np.inf)
     assert compiled[1] == pytest.approx(plain[1], abs=1e-9)

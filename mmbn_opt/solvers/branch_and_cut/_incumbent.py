@@ -14,6 +14,9 @@ __all__ = ["Incumbent"]
 
 FloatArray = NDArray[np.float64]
 
+LATE_PERIOD = 25
+"""Boxes between two calls of the heuristic, after its early ones."""
+
 
 class Incumbent:
     """Best integral point so far, in loss form.
@@ -80,9 +83,9 @@ class Incumbent:
         self._calls += 1
         if self._calls < self._due:
             return
-        if self._calls > 40:
-            self._due = self._calls + max(10, (self._calls - self._last_success) // 10)
         heuristic = self._heuristic
+        if self._calls > getattr(heuristic, "early_calls", 40):
+            self._due = self._calls + max(LATE_PERIOD, (self._calls - self._last_success) // 10)
         left = self._seconds_left()
         if left is not None and left < 1.5 * self._longest:
             return

@@ -28,14 +28,8 @@ __all__ = ["BranchAndCut"]
 
 FloatArray = NDArray[np.float64]
 
-FEW_GROUPS = 48
-"""Groups of samples, each with a loss of its own: more make every round of cuts tighter and every pivot dearer."""
-
-MANY_GROUPS = 96
-"""Groups where the gap at the root is above `WIDE_ROOT_GAP`, or where there are `MANY_SAMPLES`."""
-
 WIDE_ROOT_GAP = 0.05
-"""As a share of the objective."""
+"""As a share of the objective: from there on more groups are used."""
 
 MANY_SAMPLES = 1800
 """Above, a pass over the samples costs more than a pivot, and few rounds of many cuts cost less than many of few."""
@@ -44,17 +38,27 @@ REPORT_SEC = 0.5
 """How often the bound of the open boxes is reported when nothing else happens."""
 
 
+def few_groups(n_parts: int) -> int:
+    """Groups of (merged) samples, each with a loss of its own: more make cuts tighter and every pivot dearer."""
+    return 48 if n_parts < MANY_SAMPLES else min(max(96, n_parts // 64), 200)
+
+
+def many_groups(n_parts: int) -> int:
+    """Groups where the gap at the root is above `WIDE_ROOT_GAP`."""
+    return min(max(96, n_parts // 32), 400)
+
+
 @dataclass(frozen=True)
 class BranchAndCut(Solver):
     """Exact search over `ChoiceProgram`.
 
     Root: in-out cutting planes over grouped cuts of the concave term and cluster rows, in HiGHS. Tree: best-first
-    multiway branching on a node's columns; each child's linear program is solved by a dual simplex on a copy of its
-    parent's tableau. Every bound, of every box closed or open, comes from `mmbn_opt.tree_proof`, which is handed
+    multiway branching on a node's columns; each child's linear program is solved by a revised dual simplex on top of
+    its parent's tableau. Every bound, of every box closed or open, comes from `mmbn_opt.tree_proof`, which is handed
     multipliers and the points of the cuts, and nothing else.
 
-    Options: ``groups`` (48; 96 where the gap at the root is wide or merged samples are many), ``root_rounds`` (1000),
-    ``node_limit``, and the fields of `SearchSettings`.
+    Options: ``groups`` (48; 96 to 400 where the gap at the root is wide or merged samples are many), ``root_rounds``
+    (1000), ``node_limit``, and the fields of `SearchSettings`.
 
     References
     ----------
@@ -109,10 +113,10 @@ class _Run:
     def __post_init__(self) -> None:
         options = dict(self.solver.options)
         groups = options.pop("groups", None)
-        self.more_groups = MANY_GROUPS if groups is None else 0
+        parts = 0 if self.program.term is None else self.program.term.n_parts
+        self.more_groups = many_groups(parts) if groups is None else 0
         if groups is None:
-            term = self.program.term
-            groups = FEW_GROUPS if term is None or term.n_parts < MANY_SAMPLES else MANY_GROUPS
+            groups = few_groups(parts)
         self.max_root_rounds = int(options.pop("root_rounds", 1000))
         self.node_limit = options.pop("node_limit", None)
         known = {f.name for f in fields(SearchSettings)}
