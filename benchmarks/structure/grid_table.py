@@ -1,13 +1,15 @@
-"""The grid's CSV as the table of the documentation: one row a set, the gap in percent or the seconds to the proof.
+"""The grid's CSV as the tables of the documentation: one row a set, the gap in percent or the seconds to the proof.
 
-python benchmarks/structure/grid_table.py benchmarks/structure/results/grid.csv
+python benchmarks/structure/grid_table.py benchmarks/structure/results/grid.csv 2
+
+The number is `max_parents`.
 """
 
 import sys
 
 import pandas as pd
 
-CASES = (("sm", 0.9, 2), ("sm", 0.6, 2), ("sm", 0.99, 2), ("sbm", 0.9, 2), ("sm", 0.9, 1), ("sbm", 0.9, 1))
+CASES = tuple((score, p) for score in ("sm", "sbm") for p in (0.6, 0.9, 0.99))
 
 
 def cell(row: "pd.Series[float]") -> str:
@@ -20,16 +22,16 @@ def cell(row: "pd.Series[float]") -> str:
 def main() -> None:
     """Print the table."""
     grid = pd.read_csv(sys.argv[1])
-    heads = [f"{score.upper()}, p = {p:g}, k = {k}" for score, p, k in CASES]
+    grid = grid[grid["max_parents"] == int(sys.argv[2])]
+    heads = [f"{score.upper()}, p = {p:g}" for score, p in CASES]
     print("| set | N / merged rows / classes / columns | " + " | ".join(heads) + " |")
     print("|" + "---|" * (2 + len(CASES)))
-    for name, part in grid.groupby("set", sort=False):
-        sizes = part[part["max_parents"] == 2].iloc[0]
+    for name, part in grid.groupby("set", sort=True):
         cells = []
-        for score, p, k in CASES:
-            found = part[(part["score"] == score) & (part["p"] == p) & (part["max_parents"] == k)]
+        for score, p in CASES:
+            found = part[(part["score"] == score) & (part["p"] == p)]
             cells.append(cell(found.iloc[0]) if len(found) else "")
-        size = " / ".join(f"{int(sizes[c]):,}" for c in ("nodes", "merged_rows", "classes", "columns"))
+        size = " / ".join(f"{int(part[c].iloc[0]):,}" for c in ("nodes", "merged_rows", "classes", "columns"))
         print(f"| {name} | {size} | " + " | ".join(cells) + " |")
 
 

@@ -232,3 +232,14 @@ def test_heuristics_are_sandwiched(problem, score):
     for start in form.starts():
         assert form.evaluate(start.model) <= best + 1e-7
         assert build(form).is_feasible(form.encode(start.model), 1e-9)
+
+
+@pytest.mark.parametrize("solver", ["auto", "branch_and_cut", "scipy"])
+def test_an_optimum_of_zero_is_proved(solver):
+    """Near 0 the rounding error of the bound is a gap of 100 %."""
+    rows = [[0, 0], [1, 1], [0, 0], [0, 1], [0, 1], [0, 2], [1, 0], [1, 0]]
+    result = mm.solve(mm.SoftMarginStructure(dataset_of(rows, [2, 4])), solver=solver)
+    assert result.termination_status is mm.TerminationStatus.OPTIMAL
+    assert result.bounds.primal_bound == pytest.approx(0.0, abs=1e-9)
+    assert result.bounds.gap_rel == 0.0
+    assert result.certificate.ok
