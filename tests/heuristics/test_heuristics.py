@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from copy import copy
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 from strategies import dataset_of, tiny_problems
 
 import mmbn_opt as mm
+from mmbn_opt.formulations.implicit import RoundAndDescend
 from mmbn_opt.heuristics._kernels import best_replacement, sample_losses
 from mmbn_opt.heuristics.local_search import LocalSearch
 from mmbn_opt.heuristics.objectives import MarginLoss
 from mmbn_opt.heuristics.trees import conditional_mutual_information
+from mmbn_opt.program import ProgramKind
 
 
 def test_conditional_mutual_information_by_the_definition():
@@ -128,3 +131,25 @@ def test_local_search_repeats_itself_with_the_same_seed():
     form = mm.SoftMarginStructure(dataset_of(rng.integers(0, 2, (60, 6)).tolist(), [2] * 6))
     runs = [[(s.source, s.model.structure) for s in form.starts(seed=7)] for _ in range(2)]
     assert runs[0] == runs[1]
+
+
+def test_rounding_finds_acyclic_choices_and_does_less_on_large_data():
+    rng = np.random.default_rng(5)
+    data = dataset_of(rng.integers(0, 2, (60, 5)).tolist(), [2] * 5)
+    form = mm.SoftMarginStructure(data)
+    program = form.build(ProgramKind.IMPLICIT_CONCAVE)
+    small, large = MarginLoss(form.tables, form.gamma), MarginLoss(form.tables, form.gamma)
+    large.work = 2e8
+    cheap, dear = RoundAndDescend(form.candidates, small), RoundAndDescend(form.candidates, large)
+    assert (cheap.early_calls, dear.early_calls) == (40, 8)
+    points = [np.concatenate([rng.dirichlet(np.full(len(g), 0.3)) for g in program.choice_groups]) for _ in range(45)]
+    again = copy(cheap)  # remembers no calls
+    best = -np.inf
+    for x in points:  # past the early calls
+        found = cheap(x)
+        assert np.array_equal(found, again(x))
+        choice = np.flatnonzero(found)
+        assert program.is_acyclic(choice)
+        best = max(best, form.tables.soft_margin(choice, form.gamma))
+    proved = mm.solve(form, solver="highs")
+    assert best == pytest.approx(proved.bounds.primal_bound, abs=1e-9)
