@@ -36,6 +36,9 @@ _SAMPLES_A_PART = 2048
 _CHEAP_WORK = 2e7
 """Steps of one replacement over all columns up to which the heuristic does all it can; beyond, in proportion less."""
 
+PATIENCE = 5
+"""Late calls of the heuristic without success after which it starts elsewhere."""
+
 
 class MarginTerm:
     """The margin sum over groups of samples as a `ConcaveTerm`.
@@ -248,6 +251,8 @@ class RoundAndDescend:
         self._calls = 0
         self._best: NDArray[np.intp] | None = None
         self._best_loss = np.inf
+        self._walk: tuple[NDArray[np.intp], float] | None = None
+        self._idle = 0
 
     def __copy__(self) -> "RoundAndDescend":
         """One that remembers no calls."""
@@ -263,16 +268,33 @@ class RoundAndDescend:
             choice = self._best
         self._seen.add(key)
         self._calls += 1
-        kicks = self._kicks if self._calls <= self.early_calls else self._late_kicks
-        search = LocalSearch(self._candidates, self._loss, seed=self._seed + self._calls, max_kicks=kicks)
-        found, loss = choice, np.inf
-        for better, lower in search.run(choice):
-            found, loss = better, lower
+        if self._calls <= self.early_calls:
+            found, loss = self._search(choice, self._kicks)
+        else:
+            found, loss = self._walk_on(choice)
         if loss < self._best_loss:
             self._best, self._best_loss = found, loss
         vector = np.zeros(len(x))
         vector[found] = 1.0
         return vector
+
+    def _search(self, start: NDArray[np.intp], kicks: int) -> tuple[NDArray[np.intp], float]:
+        found, loss = start, np.inf
+        seed = self._seed + self._calls
+        for better, lower in LocalSearch(self._candidates, self._loss, seed=seed, max_kicks=kicks).run(start):
+            found, loss = better, lower
+        return found, loss
+
+    def _walk_on(self, choice: NDArray[np.intp]) -> tuple[NDArray[np.intp], float]:
+        """Go on with one search over many calls, from the best at first; from `choice` once it is stuck."""
+        if self._walk is None and self._best is not None:
+            self._walk = self._best, self._best_loss
+        elif self._walk is None or self._idle >= PATIENCE:
+            self._walk, self._idle = (choice, np.inf), 0
+        found, loss = self._search(self._walk[0], self._late_kicks)
+        self._idle = 0 if loss < self._walk[1] else self._idle + 1
+        self._walk = found, loss
+        return found, loss
 
     def round(self, x: FloatArray) -> NDArray[np.intp] | None:
         """Acyclic choice near `x`, or None."""

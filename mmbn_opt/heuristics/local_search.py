@@ -1,4 +1,4 @@
-"""Iterated local search over parent sets: descend node by node, kick a few nodes, descend again."""
+"""Iterated local search over parent sets: descend node by node, turn trees and kick a few nodes, descend again."""
 
 import time
 from collections.abc import Iterator
@@ -56,7 +56,11 @@ class LocalSearch:
         for _ in range(self._kicks):
             if self._late():
                 return
-            trial = self._kick(best, rng)
+            trial = best
+            if rng.random() < 0.5:  # other roots first: what is a neighbour depends on them
+                for _ in range(int(rng.integers(1, 3))):
+                    trial = self.hang(trial, int(rng.integers(self.candidates.n_nodes)))
+            trial = self._kick(trial, rng)
             trial, loss = self._descend(trial, [int(v) for v in rng.permutation(self.candidates.n_nodes)])
             if loss < best_loss - 1e-9 * max(1.0, abs(best_loss)):
                 best, best_loss = trial, loss
@@ -80,6 +84,33 @@ class LocalSearch:
         n_nodes = self.candidates.n_nodes
         for node in rng.choice(n_nodes, size=min(n_nodes, int(rng.integers(2, 6))), replace=False):
             trial[node] = rng.choice(self._allowed(trial, int(node)))
+        return trial
+
+    def hang(self, choice: Choice, node: int) -> Choice:
+        """Hang the tree of features that holds `node` from `node`; the same choice where there is no such thing.
+
+        Every edge on the way to the tree's root is turned. Margins hardly change, but other replacements of a single
+        parent set come within reach.
+        """
+        c, column_of = self.candidates.class_index, self.candidates.column_of
+        path = [node]
+        while True:
+            parents = np.flatnonzero(self._has_parent[choice[path[-1]]])
+            parents = parents[parents != c]
+            if len(parents) > 1 or path[-1] == c:
+                return choice
+            if not len(parents):
+                break
+            path.append(int(parents[0]))
+        trial = choice.copy()
+        for place, child in enumerate(path):
+            above = path[place - 1 : place] if place else []
+            # The new root takes the old root's set, so that the class stays a parent where it was one.
+            takes_class = self._has_parent[choice[child if place else path[-1]], c]
+            column = column_of.get((child, tuple(sorted([*above, c] if takes_class else above))))
+            if column is None:
+                return choice
+            trial[child] = column
         return trial
 
     def _late(self) -> bool:

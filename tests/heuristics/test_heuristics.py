@@ -153,3 +153,22 @@ def test_rounding_finds_acyclic_choices_and_does_less_on_large_data():
         best = max(best, form.tables.soft_margin(choice, form.gamma))
     proved = mm.solve(form, solver="highs")
     assert best == pytest.approx(proved.bounds.primal_bound, abs=1e-9)
+
+
+def test_a_tree_hangs_from_any_of_its_nodes():
+    rng = np.random.default_rng(6)
+    data = dataset_of(rng.integers(0, 2, (60, 5)).tolist(), [2] * 5)
+    form = mm.SoftMarginStructure(data)
+    c, column_of = form.candidates.class_index, form.candidates.column_of
+    chain = np.array(
+        [column_of[0, (c,)], column_of[1, (0, c)], column_of[2, (1, c)], column_of[3, ()], column_of[c, (3,)]]
+    )
+    search = LocalSearch(form.candidates, MarginLoss(form.tables, form.gamma))
+    turned = search.hang(chain, 2)
+    expected = [column_of[0, (1, c)], column_of[1, (2, c)], column_of[2, (c,)], column_of[3, ()], column_of[c, (3,)]]
+    assert turned.tolist() == expected
+    assert search.hang(turned, 0).tolist() == chain.tolist()
+    middle = search.hang(chain, 1)
+    assert middle[:3].tolist() == [column_of[0, (1, c)], column_of[1, (c,)], column_of[2, (1, c)]]
+    for same in (0, 3, c):  # a root, a node on its own, the class
+        assert search.hang(chain, same).tolist() == chain.tolist()

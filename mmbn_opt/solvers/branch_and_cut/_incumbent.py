@@ -85,7 +85,7 @@ class Incumbent:
             return
         heuristic = self._heuristic
         if self._calls > getattr(heuristic, "early_calls", 40):
-            self._due = self._calls + max(LATE_PERIOD, (self._calls - self._last_success) // 10)
+            self._due = self._calls + max(LATE_PERIOD, (self._calls - self._last_success) // 20)
         left = self._seconds_left()
         if left is not None and left < 1.5 * self._longest:
             return
