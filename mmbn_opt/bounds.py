@@ -7,9 +7,6 @@ from mmbn_opt.status import Sense
 
 __all__ = ["ObjectiveBounds"]
 
-ROUNDING = 1e-9
-"""Bounds no farther apart meet: near 0, rounding errors of sums would otherwise be a gap of 100 %."""
-
 
 @dataclass(frozen=True)
 class ObjectiveBounds:
@@ -51,12 +48,10 @@ class ObjectiveBounds:
 
     @property
     def gap_rel(self) -> float:
-        """``gap_abs / max(|primal|, |dual|)``; 0 when the bounds meet (to 1e-9), inf when one is missing."""
+        """``gap_abs / max(|primal|, |dual|)``; 0 when the bounds meet, inf when one is missing."""
         gap = self.gap_abs
-        if math.isinf(gap):
+        if gap == 0.0 or math.isinf(gap):
             return gap
-        if gap <= ROUNDING:
-            return 0.0
         return gap / max(abs(self.primal_bound or 0.0), abs(self.dual_bound or 0.0))
 
     def is_consistent(self, tolerance: float = 1e-6) -> bool:

@@ -89,7 +89,7 @@ def test_labels_of_close_values_do_not_overlap() -> None:
         (trace_of((0, None, 8.0), (1, None, 7.0)), "gap unknown"),
         (trace_of((0, 8.0, None)), "gap unknown"),
         (trace_of((0, 0.0, 0.0)), "gap closed"),
-        (trace_of((5e-324, 0.0, 5e-324)), "gap closed"),
+        (trace_of((5e-324, 0.0, 5e-324)), "gap 100.00 %"),
         (trace_of((0, 1e15, 1e15 + 0.125)), "gap closed"),
         (trace_of((0, 0.0, 3796.7), (0.001, 0.0, 3796.7)), "gap 100.00 %"),
     ],

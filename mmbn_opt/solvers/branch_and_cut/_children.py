@@ -21,23 +21,13 @@ _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
-def _present_row(moved: FloatArray, rows: FloatArray, rank: int, width: int, r: int, alpha: FloatArray) -> None:
-    """Add row r of ``M`` times the parent's rows pivoted on to `alpha`."""
-    for k in range(rank):
-        factor = moved[k, r]
+def _add_combination(factors: FloatArray, vectors: FloatArray, length: int, total: FloatArray) -> None:
+    """Add ``sum_k factors[k] vectors[k]`` to `total`, the first `length` entries of each."""
+    for k in range(len(factors)):
+        factor = factors[k]
         if factor != 0.0:
-            for j in range(width):
-                alpha[j] += factor * rows[k, j]
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _present_column(moved: FloatArray, rows: FloatArray, rank: int, height: int, j: int, column: FloatArray) -> None:
-    """Add ``M - I`` times the parent's column to `column`, whose rows pivoted on are 0."""
-    for k in range(rank):
-        factor = rows[k, j]
-        if factor != 0.0:
-            for i in range(height):
-                column[i] += factor * moved[k, i]
+            for j in range(length):
+                total[j] += factor * vectors[k, j]
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -157,7 +147,7 @@ def solve_children(
                 alpha[:narrow] = target[:narrow]
             else:
                 alpha[:narrow] = 0.0
-            _present_row(moved, rows, rank, narrow, r, alpha)
+            _add_combination(moved[:rank, r], rows, narrow, alpha)
             q = -1
             best = np.inf
             size = 0.0
@@ -193,7 +183,7 @@ def solve_children(
             if q >= 0:
                 for i in range(height):
                     column[i] = T[i, source[q]] if rank_of[i] < 0 else 0.0
-                _present_column(moved, rows, rank, height, q, column)
+                _add_combination(rows[:rank, q], moved, height, column)
                 entering = max(0.0, cost[q])
                 variable = q
             else:
