@@ -28,6 +28,9 @@ RunCallback = Callable[[TraceRecord], bool | None]
 
 FEASIBILITY_TOLERANCE = 1e-6
 
+ROUNDING = 1e-13
+"""Relative rounding error of a sum over the samples, whose scale is that of the formulation's own bound."""
+
 
 @dataclass
 class SolveState:
@@ -44,6 +47,7 @@ class SolveState:
     best_source: str = ""
     bound_source: str = "the formulation"
     best_violation: float = 0.0
+    rounding: float = 0.0
     stop_requested: bool = False
     interrupted: bool = False
 
@@ -113,13 +117,16 @@ class SolveState:
     def offer_bound(
         self, value: float, source: str, *, nodes: int | None = None, iterations: int | None = None
     ) -> None:
-        """Take a dual bound; one that crosses the incumbent by rounding errors only is set to the incumbent."""
+        """Take a dual bound; one that differs from the incumbent by rounding errors only is set to the incumbent.
+
+        Where large terms cancel to an optimum of 0, their rounding error would otherwise be a gap of 100 %.
+        """
         if not math.isfinite(value):
             return
         primal = self.bounds.primal_bound
         if primal is not None:
             crossing = self.formulation.sense.sign * (value - primal)
-            if 0 < crossing <= OBJECTIVE_TOLERANCE * max(1.0, abs(primal)):
+            if -self.rounding <= crossing <= OBJECTIVE_TOLERANCE * max(1.0, abs(primal)):
                 value = primal
         if self.bounds.better_dual(value):
             self.bound_source = source
@@ -137,8 +144,9 @@ class SolveState:
     def offer_starts(self, starts: Iterable[Any] | None, seed: int) -> None:
         """Offer the trivial model, the caller's, and what the formulation's heuristics find."""
         formulation = self.formulation
-        trivial = formulation.trivial_start()
-        self.offer(trivial.model, trivial.source, event="start", dual=formulation.trivial_bound(), at=0.0)
+        trivial, bound = formulation.trivial_start(), formulation.trivial_bound()
+        self.rounding = ROUNDING * abs(bound or 0.0)
+        self.offer(trivial.model, trivial.source, event="start", dual=bound, at=0.0)
         given = None if starts is None else list(starts)
         for model in given or ():
             formulation.encode(model, self.kind)  # raises when the model is outside the model class
