@@ -1,5 +1,6 @@
 """Choice programs with an implicit concave term: one column a group, a term that is only ever seen through its cuts."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -10,24 +11,31 @@ from numpy.typing import NDArray
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.program import FloatArray, PrimalHeuristic, ProgramKind, ProgramSize
 
-__all__ = ["ChoiceProgram", "ConcaveTerm", "GroupCuts"]
+__all__ = ["ChoiceProgram", "ConcaveTerm", "GroupCuts", "WantedGroups"]
 
 
 class GroupCuts(NamedTuple):
-    """Affine pieces above each group's part of a concave term, which touch it at the point asked about.
+    """Affine pieces above some groups' parts of a concave term, which touch them at the point asked about.
 
     Parameters
     ----------
     values : float64 array (n_groups,)
-        ``f_g`` at the point.
-    intercepts : float64 array (n_groups,)
-    gradients : float64 array (n_groups, n_columns)
-        ``f_g(y) <= intercepts[g] + gradients[g] @ y`` for every y.
+        ``f_g`` at the point, of all groups.
+    groups : int array (n_pieces,)
+        The groups of the pieces.
+    intercepts : float64 array (n_pieces,)
+    gradients : float64 array (n_pieces, n_columns)
+        ``f_g(y) <= intercepts[i] + gradients[i] @ y`` for every y, with g = ``groups[i]``.
     """
 
     values: FloatArray
+    groups: NDArray[np.intp]
     intercepts: FloatArray
     gradients: FloatArray
+
+
+WantedGroups = Callable[[FloatArray], NDArray[np.intp]]
+"""Values of all groups in, the groups out whose pieces are asked for."""
 
 
 class ConcaveTerm(Protocol):
@@ -47,8 +55,8 @@ class ConcaveTerm(Protocol):
     def values(self, x: FloatArray) -> FloatArray:
         """``f_g(x)``, shape (n_groups,)."""
 
-    def cuts(self, x: FloatArray) -> GroupCuts:
-        """Values and supergradients of all groups at `x`, in one pass."""
+    def cuts(self, x: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
+        """Values at `x`, and supergradients of all groups or of those that `wanted` picks by the values."""
 
     def regrouped(self, n_groups: int, threads: int = 1) -> "ConcaveTerm":
         """The same sum, parted into `n_groups` groups (or as many as there are parts), by up to `threads` threads."""

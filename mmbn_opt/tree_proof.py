@@ -9,12 +9,13 @@ one node, so that closed and open boxes cover the root: `TreeProof.bound` holds 
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt.boxes import cluster_row, pack_bits, propagate, split_box
-from mmbn_opt.choice_program import ChoiceProgram, ConcaveTerm, GroupCuts
+from mmbn_opt.choice_program import ChoiceProgram, ConcaveTerm, GroupCuts, WantedGroups
 from mmbn_opt.lagrangian import choicewise_bound, choicewise_bounds, clip_multipliers, maximum_structure, reduced_costs
 
 __all__ = ["Children", "TreeProof"]
@@ -82,10 +83,10 @@ class TreeProof:
     def _reserve(self, slots: NDArray[np.int64]) -> None:
         size = len(self._rhs)
         if len(slots) and int(slots.max()) >= size:
-            more = max(size, int(slots.max()) + 1 - size)
-            self._rows = np.concatenate([self._rows, np.zeros((more, self._rows.shape[1]))])
-            self._rhs = np.concatenate([self._rhs, np.zeros(more)])
-            self._group = np.concatenate([self._group, np.full(more, -1, dtype=np.int32)])
+            room = max(2 * size, int(slots.max()) + 1)
+            self._rows = _grown(self._rows, room, 0.0)
+            self._rhs = _grown(self._rhs, room, 0.0)
+            self._group = _grown(self._group, room, -1)
 
     @property
     def rows(self) -> FloatArray:
@@ -102,20 +103,21 @@ class TreeProof:
         """Group whose loss a row holds, -1 for none, by slot."""
         return self._group
 
-    def ask(self, point: FloatArray) -> GroupCuts:
+    def ask(self, point: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
         """The term's pieces at `point`; `set_cut_rows` keeps some of them as rows."""
         assert self._term is not None
-        self._asked = self._term.cuts(point)
+        self._asked = self._term.cuts(point, wanted)
         return self._asked
 
-    def set_cut_rows(self, slots: NDArray[np.int64], groups: NDArray[np.intp]) -> None:
-        """Rows of the pieces last asked about, for the groups given."""
+    def set_cut_rows(self, slots: NDArray[np.int64], places: NDArray[np.intp]) -> None:
+        """Rows of the pieces last asked about, by their places in the answer."""
         cuts = self._asked
         assert cuts is not None
         assert self._term is not None
         self._reserve(slots)
-        self._rows[slots] = cuts.gradients[groups]
-        self._rhs[slots] = (self._term.upper - cuts.intercepts)[groups]
+        groups = cuts.groups[places]
+        self._rows[slots] = cuts.gradients[places]
+        self._rhs[slots] = self._term.upper[groups] - cuts.intercepts[places]
         self._group[slots] = groups
         self.counts["cuts"] += len(slots)
 
@@ -256,3 +258,12 @@ class TreeProof:
         if self._current and self.feasible:
             least = min(least, self.value)
         return min(least, self.closed)
+
+
+def _grown(array: NDArray[Any], room: int, fill: float) -> NDArray[Any]:
+    """Copy with `room` rows; memory that is not used yet is not touched where `fill` is 0."""
+    longer = np.zeros((room, *array.shape[1:]), dtype=array.dtype)
+    longer[: len(array)] = array
+    if fill:
+        longer[len(array) :] = fill
+    return longer

@@ -27,11 +27,11 @@ class Watch:
         self.children = self.pivots = self.height = self.width = 0
         self._solve = Workspace.solve_children
 
-    def __call__(self, workspace, tableau, allowed, cutoff, max_pivots, first, work_limit, slots, lam, values):  # type: ignore[no-untyped-def]
+    def __call__(self, workspace, tableau, allowed, cutoff, max_pivots, first, work_limit, slots, lam, values, bases):  # type: ignore[no-untyped-def]
         """Both ways; what the search sees is the revised simplex's."""
         begin = time.process_time()
         last, pivots = self._solve(
-            workspace, tableau, allowed, cutoff, max_pivots, first, work_limit, slots, lam, values
+            workspace, tableau, allowed, cutoff, max_pivots, first, work_limit, slots, lam, values, bases
         )
         middle = time.process_time()
         objectives = []

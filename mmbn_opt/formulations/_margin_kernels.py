@@ -94,19 +94,21 @@ def margin_gradients(
     active: IntArray,
     rival: IntArray,
     binary: bool,
+    groups: NDArray[np.intp],
     ends: NDArray[np.intp],
     varying: NDArray[np.intp],
     gradients: FloatArray,
 ) -> None:
-    """For each k of `varying`: ``gradients[g, k]``, the sum over active m of group g of n_m times the log ratio.
+    """For each k of `varying`: ``gradients[i, k]``, the sum of n_m times the log ratio over the active m of a group.
 
-    The ratio is that of ``theta_k`` at the true class to ``theta_k`` at the nearest rival (for `binary` tables the
-    entry of the true class). Group g has ``active[ends[g]]`` to ``active[ends[g + 1] - 1]``; `labels` and `weight` are
-    those of the active samples.
+    The group is g = ``groups[i]``; its active m are ``active[ends[g]]`` to ``active[ends[g + 1] - 1]``. The ratio is
+    that of ``theta_k`` at the true class to ``theta_k`` at the nearest rival (for `binary` tables the entry of the true
+    class). `labels` and `weight` are those of the active samples.
     """
     for k in varying:
         top = first_row[k]
-        for g in range(len(ends) - 1):
+        for i in range(len(groups)):
+            g = groups[i]
             total = 0.0
             if binary:
                 for a in range(ends[g], ends[g + 1]):
@@ -115,4 +117,4 @@ def margin_gradients(
                 for a in range(ends[g], ends[g + 1]):
                     row = top + place[k, active[a]]
                     total += weight[a] * (table[row, labels[a]] - table[row, rival[a]])
-            gradients[g, k] = total
+            gradients[i, k] = total

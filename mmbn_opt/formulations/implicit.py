@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..candidates import CandidateParents
-from ..choice_program import GroupCuts
+from ..choice_program import GroupCuts, WantedGroups
 from ..heuristics.local_search import LocalSearch
 from ..heuristics.objectives import Loss
 from ..margins import MarginTables
@@ -130,26 +130,28 @@ class MarginTerm:
         """``f_g(x)``, shape (n_groups,)."""
         return self.upper - self._pass(x)[0]
 
-    def cuts(self, x: FloatArray) -> GroupCuts:
-        """Values and supergradients of all groups at `x`."""
+    def cuts(self, x: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
+        """Values at `x`, and supergradients of all groups or of those that `wanted` picks by the values."""
         from ._margin_kernels import margin_gradients
 
         loss, intercept, found = self._pass(x)
+        values = self.upper - loss
+        groups = np.arange(self._n_groups) if wanted is None else wanted(values)
         active = np.concatenate([self._active[part] for part in found])
         rival = np.concatenate([self._rival[part] for part in found])
         labels, weight = self._labels[active], self._weight[active]
         ends = np.searchsorted(self._group[active], np.arange(self._n_groups + 1))
-        gradients = np.zeros((self._n_groups, len(x)))
+        gradients = np.zeros((len(groups), len(x)))
         shares = np.array_split(self._varying, self._threads)
 
         def run(share: int) -> None:
             margin_gradients(
-                self._table, self._first_row, self._place, labels, weight, active, rival, self._binary, ends,
+                self._table, self._first_row, self._place, labels, weight, active, rival, self._binary, groups, ends,
                 shares[share], gradients,
             )  # fmt: skip
 
         self._map(run, self._threads)
-        return GroupCuts(self.upper - loss, self.upper - intercept, gradients)
+        return GroupCuts(values, groups, (self.upper - intercept)[groups], gradients)
 
     def regrouped(self, n_groups: int, threads: int = 1) -> "MarginTerm":
         """The same sum over another number of groups, computed by `threads` threads."""

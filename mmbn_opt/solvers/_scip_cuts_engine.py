@@ -75,10 +75,11 @@ class Cuts:
         rows += [(self.every_node.row(m), -1, 1.0) for m in members]
         self.counts["cluster_cuts"] += len(members)
         if self.term is not None:
-            cuts = self.term.cuts(x)
-            for g in np.flatnonzero(self.upper - cuts.values > losses + self.slack):
-                rows.append((cuts.gradients[g], int(g), float(self.upper[g] - cuts.intercepts[g])))
-                self.counts["term_cuts"] += 1
+            cuts = self.term.cuts(x, lambda values: np.flatnonzero(self.upper - values > losses + self.slack))
+            sides = self.upper[cuts.groups] - cuts.intercepts
+            pieces = zip(cuts.gradients, cuts.groups, sides, strict=True)
+            rows += [(row, int(g), float(side)) for row, g, side in pieces]
+            self.counts["term_cuts"] += len(cuts.groups)
         return rows
 
     def _cyclic_core(self, x: FloatArray) -> list[NDArray[np.bool_]]:

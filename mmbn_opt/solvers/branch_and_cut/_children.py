@@ -76,10 +76,12 @@ def solve_children(
     moved: FloatArray,
     lam: FloatArray,
     values: FloatArray,
+    bases: NDArray[np.int32],
 ) -> tuple[int, int]:
     """Linear programs of child boxes from number `first` on, until `work_limit` table entries were touched.
 
-    Returns the number of the next child and the pivots made; ``values`` are dual objectives, ``lam`` multipliers.
+    Returns the number of the next child and the pivots made; ``values`` are dual objectives, ``lam`` multipliers,
+    ``bases`` the variables basic at the end, with slacks numbered by their place.
     ``rows`` (height, width) and ``moved`` (height, height) are scratch space.
     """
     n_columns = allowed.shape[1]
@@ -234,6 +236,9 @@ def solve_children(
                     multiplier += length * sign * moved[k, r]
                 if multiplier > 0.0:
                     lam[child, place[variable - first_slack]] = multiplier
+        for i in range(height):
+            variable = basic[-1 - holder[i]] if holder[i] < 0 else nonbasic[source[holder[i]]]
+            bases[child, i] = variable if variable < first_slack else first_slack + place[variable - first_slack]
         values[child] = value
         work += width + height
         total += pivots

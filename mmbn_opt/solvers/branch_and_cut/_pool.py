@@ -1,6 +1,7 @@
 """Rows in loss form under numbers that the search, its tableaux and the proof share."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,10 +10,36 @@ from ...choice_program import ChoiceProgram, ConcaveTerm
 from ...tree_proof import TreeProof
 from .clusters import ClusterSeparator
 
-__all__ = ["RowPool"]
+__all__ = ["Recipe", "RowPool"]
 
 FloatArray = NDArray[np.float64]
 Slots = NDArray[np.int64]
+
+_NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
+
+
+class _Point(NamedTuple):
+    """Where cuts were taken: the entries that are not zero."""
+
+    columns: NDArray[np.uint32]
+    values: FloatArray
+
+
+class Recipe(NamedTuple):
+    """Rows without their coefficients: cuts by point and group; other rows stay where they are.
+
+    Parameters
+    ----------
+    points : list
+    which : int array (n_rows,)
+        Place in `points`, or -1.
+    name : int array (n_rows,)
+        Group of a cut; slot of another row.
+    """
+
+    points: list[_Point]
+    which: NDArray[np.int32]
+    name: NDArray[np.int32]
 
 
 @dataclass
@@ -29,6 +56,7 @@ class RowPool:
     proof: TreeProof
     holders: NDArray[np.int64] = field(init=False)
     _free: list[int] = field(default_factory=list)
+    _points: dict[int, _Point] = field(default_factory=dict)
     _clusters: dict[bytes, int] = field(default_factory=dict)
     _cluster_of: dict[int, bytes] = field(default_factory=dict)
 
@@ -84,6 +112,7 @@ class RowPool:
             key = self._cluster_of.pop(int(slot), None)
             if key is not None:
                 del self._clusters[key]
+            self._points.pop(int(slot), None)
             self._free.append(int(slot))
 
     def program_rows(self) -> Slots:
@@ -114,15 +143,50 @@ class RowPool:
         slots, loss
         """
         if self.term is None:
-            return np.zeros(0, dtype=np.int64), 0.0
+            return _NO_ROWS, 0.0
         cuts = self.proof.ask(point)
-        lifted = self.upper - cuts.intercepts
-        violation = lifted - cuts.gradients @ target - losses
-        groups = np.flatnonzero(violation > tolerance)
-        slots = self._take(len(groups))
-        if len(groups):
-            self.proof.set_cut_rows(slots, groups)
-        return slots, float((self.upper - cuts.values).sum())
+        violation = self.upper - cuts.intercepts - cuts.gradients @ target - losses
+        return self._keep(np.flatnonzero(violation > tolerance), point), float((self.upper - cuts.values).sum())
+
+    def cuts_above(self, x: FloatArray, losses: FloatArray, tolerance: float) -> Slots:
+        """Rows at `x` of the groups that lose more there than `losses` say."""
+        if self.term is None:
+            return _NO_ROWS
+        cuts = self.proof.ask(x, lambda values: np.flatnonzero(self.upper - values - losses > tolerance))
+        return self._keep(np.arange(len(cuts.groups)), x)
+
+    def _keep(self, places: NDArray[np.intp], point: FloatArray) -> Slots:
+        """Rows of some of the pieces last asked about."""
+        slots = self._take(len(places))
+        if len(places):
+            index = np.flatnonzero(point)
+            self._set_cuts(slots, places, _Point(index.astype(np.uint32), point[index]))
+        return slots
+
+    def _set_cuts(self, slots: Slots, places: NDArray[np.intp], point: _Point) -> None:
+        self.proof.set_cut_rows(slots, places)
+        self._points.update(dict.fromkeys(slots.tolist(), point))
+
+    def recipe(self, slots: Slots) -> Recipe:
+        """How to make rows again. Its rows that are no cuts must stay held."""
+        found = [self._points.get(slot) for slot in slots.tolist()]
+        points = {id(point): point for point in found if point is not None}
+        place = dict(zip(points, range(len(points)), strict=True))
+        which = np.array([-1 if point is None else place[id(point)] for point in found], dtype=np.int32)
+        return Recipe(list(points.values()), which, np.where(which < 0, slots, self.group[slots]).astype(np.int32))
+
+    def make(self, recipe: Recipe) -> Slots:
+        """Rows of a recipe, the cuts among them computed anew and held once: the same to the last digit."""
+        slots = recipe.name.astype(np.int64)
+        for number, (columns, values) in enumerate(recipe.points):
+            wanted = np.flatnonzero(recipe.which == number)
+            point = np.zeros(self.program.n_columns)
+            point[columns] = values
+            groups = recipe.name[wanted].astype(np.intp)
+            self.proof.ask(point, lambda _, groups=groups: groups)  # type: ignore[misc]
+            slots[wanted] = self._take(len(wanted))
+            self._set_cuts(slots[wanted], np.arange(len(wanted)), recipe.points[number])
+        return slots
 
     def loss(self, x: FloatArray) -> float:
         """``c'x`` plus the loss of all groups at `x`."""

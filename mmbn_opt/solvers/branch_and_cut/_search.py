@@ -13,8 +13,8 @@ from ...tree_proof import Children, TreeProof
 from . import _simplex as simplex
 from ._branching import branching_order, spread
 from ._incumbent import Incumbent
-from ._pool import RowPool, Slots
-from ._tableau import Tableau, Workspace, initial_tableau
+from ._pool import Recipe, RowPool, Slots
+from ._tableau import Costs, Tableau, Workspace, initial_tableau, tableau_of
 
 __all__ = ["Search", "SearchSettings", "Stopped"]
 
@@ -22,8 +22,19 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
+_NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
+
 SMALL_COLUMNS = 250
 """Up to here the children of many nodes are evaluated at every box."""
+
+PATIENCE = 4
+"""Boxes one below the other at which a row that bound above them may be idle before it is left out."""
+
+MOST_IDLE = 60
+"""Idle rows kept at most."""
+
+MANY_GROUPS = 200
+"""With more groups a box gets so many new rows that idle ones are left out at once."""
 
 
 class Stopped(Exception):
@@ -48,7 +59,7 @@ class SearchSettings:
     work_limit : float
         Table entries touched between two looks at the clock.
     memory_limit : int
-        Bytes of stored tableaux; above, the least promising are forgotten.
+        Bytes of stored rows; above, those of the least promising boxes are dropped, to be made again when needed.
     tail : float
         A cut round that closes less than this share of the gap is the last.
     seed : int
@@ -60,17 +71,31 @@ class SearchSettings:
     strong_depth: int | None = None
     max_pivots: int = 400
     work_limit: float = 5e7
-    memory_limit: int = 700_000_000
+    memory_limit: int = 500_000_000
     tail: float = 0.03
     seed: int = 0
 
 
 @dataclass(eq=False)
-class _Stored:
-    """A tableau that open boxes start from."""
+class _Family:
+    """What open boxes of one parent start from: rows of the parent, and a basis each.
 
-    tableau: Tableau | None
-    slots: Slots
+    Parameters
+    ----------
+    rows : int array or Recipe
+        Slots, held by the family; or how to make them. First those that bind at the parent.
+    ages : int8 array (n_rows,)
+        At how many boxes, one below the other, a row has been idle.
+    bases : int array (n_boxes, height)
+        In the numbers of `tableau_of`.
+    depth, open_boxes : int
+    least : float
+        Least bound of the boxes.
+    """
+
+    rows: Slots | Recipe
+    ages: NDArray[np.int8]
+    bases: NDArray[np.integer]
     depth: int
     open_boxes: int
     least: float
@@ -98,10 +123,11 @@ class Search:
     nodes: int = 0
     children: int = 0
     pivots: int = 0
-    forgotten: int = 0
-    _heap: list[tuple[float, int, "_Stored"]] = field(default_factory=list)
-    _stores: list["_Stored"] = field(default_factory=list)
-    _bytes: int = 0
+    dropped: int = 0
+    remade: int = 0
+    _heap: list[tuple[float, int, int, _Family]] = field(default_factory=list)
+    _families: list[_Family] = field(default_factory=list)
+    _ages: dict[int, int] = field(default_factory=dict)
 
     def start(self, slots: Slots, gap: float) -> None:
         """Build the root tableau from the rows that bind at the root."""
@@ -112,49 +138,73 @@ class Search:
         strong, depth = self.settings.strong, self.settings.strong_depth
         self._strong = strong if strong is not None else (16 if small else 4)
         self._strong_depth = depth if depth is not None else (10**9 if small else 2)
-        self._root_slots = slots
         self.pool.hold(slots)
-        tableau = initial_tableau(self.pool, self.proof.allowed, slots, perturbation, self.settings.seed)
+        self._costs = Costs.perturbed(self.program, self.proof.allowed, perturbation, self.settings.seed)
+        self._row_limit = max(self.settings.memory_limit // (8 * self.program.n_columns), 2 * len(slots))
+        tableau = initial_tableau(self.pool, self.proof.allowed, slots, self._costs)
         while tableau.optimise(self.proof.allowed, math.inf, 50) == simplex.LIMIT:
             self.check()
         self._root = tableau.copy_for(self.proof.allowed, drop_idle=True)
 
     def run(self) -> Iterator[float]:
         """Search to the end; yields the open bound after every box."""
-        self._expand(self._root, depth=0)
+        self._expand(self._root.copy_for(self.proof.allowed, extra_rows=self._room), depth=0)
         self._settle_current()
         while self._heap:
-            value, number, store = heapq.heappop(self._heap)
+            value, number, place, family = heapq.heappop(self._heap)
             yield value
             if value >= self.incumbent.cutoff():
                 self.proof.drop(number)
-                self._child_done(store)
+                self._child_done(family)
                 continue
             self.proof.enter(number)
-            source = self._root if store.tableau is None else store.tableau
-            self._expand(source, depth=store.depth + 1)
+            self._expand(self._tableau_for(family, place), depth=family.depth + 1)
             self._settle_current()
-            self._child_done(store)
+            self._child_done(family)
 
     # -- one box ----------------------------------------------------------------------------------------------------
 
-    def _expand(self, source: Tableau, depth: int) -> None:
+    @property
+    def _room(self) -> int:
+        return 4 * self.pool.n_groups + 16
+
+    def _tableau_for(self, family: _Family, place: int) -> Tableau:
+        """Where the current box, number `place` of its family, was left."""
+        if isinstance(family.rows, Recipe):
+            family.rows = self.pool.make(family.rows)
+            self._families.append(family)
+            self.remade += 1
+        self._ages = dict(zip(family.rows.tolist(), family.ages.tolist(), strict=True))
+        basis = family.bases[place]
+        found = tableau_of(self.pool, self.proof.allowed, family.rows, basis, self._costs, extra_rows=self._room)
+        return self._root.copy_for(self.proof.allowed, extra_rows=self._room) if found is None else found
+
+    def _expand(self, tableau: Tableau, depth: int) -> None:
+        """Bound the current box, whose `tableau` is the box's own to change, and part it."""
         self._branched = False
         self.nodes += 1
         proof = self.proof
         if not proof.feasible or proof.value >= self.incumbent.cutoff():
             return
-        tableau = source.copy_for(proof.allowed, extra_rows=4 * self.pool.n_groups + 16)
         mine: list[Slots] = []
         try:
             if self._bound(tableau, mine) and proof.feasible:
                 final = tableau.copy_for(proof.allowed, drop_idle=True)
                 final.status = tableau.status
-                self._branch(final, depth)
+                self._branch(final, depth, self._idle(tableau, final))
         finally:
             self.pivots += tableau.pivots
             for slots in mine:
                 self.pool.release(slots)
+
+    def _idle(self, tableau: Tableau, final: Tableau) -> dict[int, int]:
+        """Rows that do not bind but did not long ago, and their ages: new cuts after them may make them bind again."""
+        if self.pool.n_groups > MANY_GROUPS:
+            return {}
+        idle = np.setdiff1d(tableau.slots(), final.slots()).tolist()
+        ages = {slot: self._ages[slot] + 1 for slot in idle if slot in self._ages}
+        youngest = sorted((slot for slot in ages if ages[slot] <= PATIENCE), key=ages.__getitem__)
+        return {slot: ages[slot] for slot in youngest[:MOST_IDLE]}
 
     def _settle_current(self) -> None:
         if not self._branched:
@@ -199,7 +249,7 @@ class Search:
         return proof.fix(incumbent.cutoff())
 
     def _cuts(self, x: FloatArray, losses: FloatArray, tolerance: float) -> Slots:
-        slots, _ = self.pool.cuts_at(x, x, losses, tolerance)
+        slots = self.pool.cuts_above(x, losses, tolerance)
         clusters = self.pool.separator.separate(x, 1e-3)
         if not clusters:
             return slots
@@ -207,8 +257,8 @@ class Search:
 
     # -- branching --------------------------------------------------------------------------------------------------
 
-    def _branch(self, tableau: Tableau, depth: int) -> None:
-        proof, settings = self.proof, self.settings
+    def _branch(self, tableau: Tableau, depth: int, idle: dict[int, int]) -> None:
+        proof = self.proof
         cutoff = self.incumbent.cutoff()
         gap = cutoff - proof.value
         order = branching_order(tableau, proof.offsets, proof.allowed, gap)
@@ -217,32 +267,34 @@ class Search:
             return
         slots = tableau.slots()
         tries = self._strong if depth <= self._strong_depth else 1
-        best: tuple[float, Children, FloatArray] | None = None
+        best: tuple[float, Children, FloatArray, NDArray[np.int32]] | None = None
         for node in order[:tries]:
             children = proof.split(node)
-            bounds = self._evaluate(tableau, children, slots)
+            bounds, bases = self._evaluate(tableau, children, slots)
             score = spread(bounds - proof.value, gap)
             if best is None or score < best[0]:
-                best = (score, children, bounds)
+                best = (score, children, bounds, bases)
             if score == 0.0:
                 break
             if tries > 1 and not proof.exclude(children, bounds, cutoff):
                 return
         assert best is not None
-        _, children, bounds = best
+        _, children, bounds, bases = best
         numbers = proof.commit(children, bounds, cutoff)
         self._branched = True
-        kept = [(float(bound), number) for bound, number in zip(bounds, numbers, strict=True) if number >= 0]
-        if not kept:
+        kept = np.flatnonzero(np.array(numbers) >= 0)
+        if not len(kept):
             return
-        store = _Stored(tableau, slots, depth, len(kept), min(kept)[0])
-        self.pool.hold(slots)
-        self._stores.append(store)
-        self._bytes += self._size(store)
-        for bound, number in kept:
-            heapq.heappush(self._heap, (bound, number, store))
-        if self._bytes > settings.memory_limit:
-            self._forget()
+        narrow = np.int16 if tableau.first_slack + len(slots) < 2**15 else np.int32
+        rows = np.concatenate([slots, np.array(list(idle), dtype=np.int64)])
+        ages = np.array([0] * len(slots) + list(idle.values()), dtype=np.int8)
+        family = _Family(rows, ages, bases[kept].astype(narrow), depth, len(kept), float(bounds[kept].min()))
+        self.pool.hold(rows)
+        self._families.append(family)
+        for place, child in enumerate(kept):
+            heapq.heappush(self._heap, (float(bounds[child]), numbers[child], place, family))
+        if self.pool.n_rows > self._row_limit:
+            self._drop_rows()
 
     def _close_single(self, tableau: Tableau) -> None:
         """One choice is left: its loss is its bound once the pieces at it are in."""
@@ -253,8 +305,9 @@ class Search:
         self.proof.prove(slots, tight)
         self.pool.release(slots)
 
-    def _evaluate(self, tableau: Tableau, children: Children, slots: Slots) -> FloatArray:
+    def _evaluate(self, tableau: Tableau, children: Children, slots: Slots) -> tuple[FloatArray, NDArray[np.int32]]:
         count = len(children.columns)
+        bases = np.empty((count, tableau.height), dtype=np.int32)
         lam, values = np.zeros((count, len(slots))), np.zeros(count)
         cutoff = self.incumbent.cutoff()
         done = 0
@@ -269,36 +322,31 @@ class Search:
                 slots,
                 lam,
                 values,
+                bases,
             )
             self.pivots += pivots
             self.check()
         self.children += count
-        return self.proof.evaluate(children, slots, lam)
+        return self.proof.evaluate(children, slots, lam), bases
 
     # -- memory -----------------------------------------------------------------------------------------------------
 
-    def _size(self, store: _Stored) -> int:
-        # Besides the table, its rows are kept twice (here and by the proof), about half of them shared with relatives.
-        return (0 if store.tableau is None else store.tableau.nbytes) + len(store.slots) * self.program.n_columns * 8
+    def _child_done(self, family: _Family) -> None:
+        family.open_boxes -= 1
+        if family.open_boxes == 0:
+            rows = family.rows
+            self.pool.release(rows.name[rows.which < 0].astype(np.int64) if isinstance(rows, Recipe) else rows)
+            family.rows = _NO_ROWS
 
-    def _child_done(self, store: _Stored) -> None:
-        store.open_boxes -= 1
-        if store.open_boxes == 0:
-            self._free(store)
-
-    def _free(self, store: _Stored) -> None:
-        if store.tableau is not None:
-            self._bytes -= self._size(store)
-            store.tableau = None
-            self.pool.release(store.slots)
-            store.slots = store.slots[:0]
-
-    def _forget(self) -> None:
-        """Forget the half of the stored tableaux whose boxes have the weakest claim to be looked at."""
-        self._stores = [s for s in self._stores if s.tableau is not None]
-        self._stores.sort(key=lambda s: s.least)
-        half = len(self._stores) // 2
-        for store in self._stores[half:]:
-            self._free(store)
-            self.forgotten += 1
-        self._stores = self._stores[:half]
+    def _drop_rows(self) -> None:
+        """Drop the rows of that half of the families whose boxes have the weakest claim to be looked at."""
+        live = [f for f in self._families if f.open_boxes and not isinstance(f.rows, Recipe)]
+        live.sort(key=lambda family: family.least)
+        half = len(live) // 2
+        for family in live[half:]:
+            assert not isinstance(family.rows, Recipe)
+            recipe = self.pool.recipe(family.rows)
+            self.pool.release(family.rows[recipe.which >= 0])
+            family.rows = recipe
+            self.dropped += 1
+        self._families = live[:half]

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ...choice_program import ChoiceProgram
 from . import _simplex as simplex
 from ._children import solve_children
 from ._pool import RowPool, Slots
 
-__all__ = ["Tableau", "Workspace", "initial_tableau"]
+__all__ = ["Costs", "Tableau", "Workspace", "initial_tableau", "tableau_of"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -142,9 +143,12 @@ class Workspace:
 
     def solve_children(
         self, tableau: Tableau, allowed: BoolArray, cutoff: float, max_pivots: int, first: int, work_limit: float,
-        slots: Slots, lam: FloatArray, values: FloatArray,
+        slots: Slots, lam: FloatArray, values: FloatArray, bases: NDArray[np.int32],
     ) -> tuple[int, int]:  # fmt: skip
-        """Solve the boxes of `allowed` from number `first` on; the next number and the pivots made."""
+        """Solve the boxes of `allowed` from number `first` on; the next number and the pivots made.
+
+        ``bases[child]`` receives the basis in the numbers of `tableau_of`.
+        """
         height, width = tableau.height, tableau.width
         if self._rows.shape[0] < height or self._rows.shape[1] < width:
             tall, wide = max(height + 16, self._rows.shape[0]), max(width, self._rows.shape[1])
@@ -152,37 +156,114 @@ class Workspace:
         child, pivots = solve_children(
             tableau.T, tableau.b, tableau.d, tableau.weights, tableau.basic, tableau.nonbasic, height, width,
             tableau.z, cutoff + tableau.shift, max_pivots, allowed, first, work_limit, tableau.n_groups,
-            _places(slots), self._rows, self._moved, lam, values,
+            _places(slots), self._rows, self._moved, lam, values, bases,
         )  # fmt: skip
         return int(child), int(pivots)
 
 
-def initial_tableau(pool: RowPool, allowed: BoolArray, slots: Slots, perturbation: float, seed: int) -> Tableau:
-    """Tableau with the cheapest column of every node basic: dual feasible, every box below it too.
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """Costs of the columns, perturbed to part ties between pivots.
 
-    Columns other than these get a cost of up to `perturbation` more, which parts ties between pivots.
+    Parameters
+    ----------
+    columns : float64 array (n_columns,)
+    keys : int array (n_nodes,)
+        The cheapest column of every node; these are not perturbed.
+    shift : float
+        What the perturbation can add to the objective at most.
     """
+
+    columns: FloatArray
+    keys: NDArray[np.intp]
+    shift: float
+
+    @classmethod
+    def perturbed(cls, program: ChoiceProgram, allowed: BoolArray, perturbation: float, seed: int) -> "Costs":
+        """Columns but the cheapest allowed one of every node cost up to `perturbation` more."""
+        cost = np.where(allowed, program.c, np.inf)
+        pairs = zip(program.offsets[:-1], program.offsets[1:], strict=True)
+        keys = np.array([a + int(np.argmin(cost[a:b])) for a, b in pairs], dtype=np.intp)
+        noise = perturbation * np.random.default_rng(seed).uniform(0.3, 1.0, size=program.n_columns)
+        noise[keys] = 0.0
+        return cls(program.c + noise, keys, program.n_nodes * perturbation)
+
+
+def initial_tableau(pool: RowPool, allowed: BoolArray, slots: Slots, costs: Costs) -> Tableau:
+    """Tableau with the cheapest column of every node basic: dual feasible, every box below it too."""
     program = pool.program
     n, nodes, n_groups = program.n_columns, program.n_nodes, pool.n_groups
-    cost = np.where(allowed, program.c, np.inf)
-    keys = np.array(
-        [a + int(np.argmin(cost[a:b])) for a, b in zip(program.offsets[:-1], program.offsets[1:], strict=True)]
-    )
+    keys = costs.keys
     owner = np.repeat(np.arange(nodes), np.diff(program.offsets))
     free = np.flatnonzero(allowed & ~np.isin(np.arange(n), keys))
     width = len(free) + n_groups
     room = nodes + len(slots)
     T = np.zeros((room, width))
     T[owner[free], np.arange(len(free))] = 1.0
-    noise = np.random.default_rng(seed).uniform(0.3, 1.0, size=len(free))
-    d = np.concatenate([program.c[free] - program.c[keys[owner[free]]] + perturbation * noise, np.ones(n_groups)])
+    d = np.concatenate([costs.columns[free] - costs.columns[keys[owner[free]]], np.ones(n_groups)])
     b = np.concatenate([np.ones(nodes), np.zeros(len(slots))])
     basic = np.concatenate([keys, np.zeros(len(slots), dtype=np.int64)]).astype(np.int64)
     nonbasic = np.concatenate([free, n + np.arange(n_groups)]).astype(np.int64)
     weights = np.ones(room)
     weights[:nodes] += (T[:nodes] ** 2).sum(axis=1)
-    tableau = Tableau(
-        T, b, d, weights, basic, nonbasic, nodes, width, float(program.c[keys].sum()), nodes * perturbation, n, n_groups
-    )  # fmt: skip
+    z = float(costs.columns[keys].sum())
+    tableau = Tableau(T, b, d, weights, basic, nonbasic, nodes, width, z, costs.shift, n, n_groups)
     tableau.add_rows(pool, slots)
     return tableau
+
+
+def tableau_of(
+    pool: RowPool, allowed: BoolArray, slots: Slots, basis: NDArray[np.integer], costs: Costs, *, extra_rows: int = 0
+) -> Tableau | None:
+    """Tableau of a basis, for the box `allowed`; None when the basis is singular.
+
+    `basis` numbers columns, then losses, then slacks by their place in `slots`. Slots beyond those that it counts are
+    rows with a basic slack.
+    """
+    program = pool.program
+    n, nodes, n_groups = program.n_columns, program.n_nodes, pool.n_groups
+    own = n + n_groups
+    tight = np.arange(len(slots)) < len(basis) - nodes
+    tight[basis[basis >= own] - own] = False
+    rows = slots[tight]
+    basic = basis[basis < own].astype(np.int64)
+    outside = np.concatenate([allowed, np.ones(n_groups, dtype=bool)])
+    outside[basic] = False
+    nonbasic = np.flatnonzero(outside)
+    height, width = nodes + len(rows), len(nonbasic) + len(rows)
+    variables = np.concatenate([basic, nonbasic])
+    columns = variables < n
+    matrix = np.zeros((height, len(variables) + len(rows) + 1))
+    matrix[:nodes, : len(variables)][:, columns] = _owners(program)[:, variables[columns]]
+    matrix[nodes:, : len(variables)][:, columns] = pool.rows[np.ix_(rows, variables[columns])]
+    matrix[nodes:, : len(variables)][:, ~columns] = pool.group[rows, None] == variables[~columns] - n
+    matrix[nodes + np.arange(len(rows)), len(variables) + np.arange(len(rows))] = -1.0
+    matrix[:nodes, -1] = 1.0
+    matrix[nodes:, -1] = pool.rhs[rows]
+    try:
+        solved = np.linalg.solve(matrix[:, :height], matrix[:, height:])
+    except np.linalg.LinAlgError:
+        return None
+    if not np.isfinite(solved).all():
+        return None
+    cost = np.concatenate([costs.columns, np.ones(n_groups)])
+    below = cost[basic]
+    room = nodes + len(slots) + extra_rows
+    T, b = np.empty((room, width)), np.empty(room)
+    T[:height], b[:height] = solved[:, :-1], solved[:, -1]
+    d = np.concatenate([cost[nonbasic], np.zeros(len(rows))]) - below @ T[:height]
+    weights = np.empty(room)
+    weights[:height] = 1.0 + np.einsum("ij,ij->i", T[:height], T[:height])
+    names = np.empty(room, dtype=np.int64)
+    names[:height] = basic
+    tableau = Tableau(
+        T, b, d, weights, names, np.concatenate([nonbasic, own + rows]), height, width, float(below @ b[:height]),
+        costs.shift, n, n_groups,
+    )  # fmt: skip
+    tableau.add_rows(pool, slots[~tight])
+    return tableau
+
+
+def _owners(program: ChoiceProgram) -> FloatArray:
+    """Choice rows, shape (n_nodes, n_columns)."""
+    return np.repeat(np.eye(program.n_nodes), np.diff(program.offsets), axis=1)

@@ -18,7 +18,7 @@ from mmbn_opt.program import ProgramKind
 from mmbn_opt.solvers.branch_and_cut import _simplex as simplex
 from mmbn_opt.solvers.branch_and_cut._master import Master
 from mmbn_opt.solvers.branch_and_cut._pool import RowPool
-from mmbn_opt.solvers.branch_and_cut._tableau import Workspace, initial_tableau
+from mmbn_opt.solvers.branch_and_cut._tableau import Costs, Workspace, initial_tableau, tableau_of
 from mmbn_opt.solvers.branch_and_cut.clusters import ClusterSeparator, minimum_cut
 from mmbn_opt.tree_proof import TreeProof
 
@@ -176,7 +176,7 @@ def test_dual_simplex_and_master_agree_with_scipy(seed: int) -> None:
     allowed = rng.random(program.n_columns) < 0.8
     allowed[program.offsets[:-1]] = True
     expected = by_scipy(program, pool, rows, allowed)
-    tableau = initial_tableau(pool, allowed, rows, 1e-9, 0)
+    tableau = initial_tableau(pool, allowed, rows, Costs.perturbed(program, allowed, 1e-9, 0))
     assert tableau.optimise(allowed, np.inf, 10_000) == simplex.OPTIMAL
     assert tableau.z == pytest.approx(expected, rel=1e-6, abs=1e-6)
     x, s = tableau.point()
@@ -198,8 +198,10 @@ def test_children_have_the_values_of_programs_solved_on_their_own(seed: int) -> 
     rng = np.random.default_rng(seed)
     program, proof, pool, rows = some_rows(seed, rng)
     everything = np.ones(program.n_columns, dtype=bool)
-    tableau = initial_tableau(pool, everything, rows, 1e-9, 0)
+    costs = Costs.perturbed(program, everything, 1e-9, 0)
+    tableau = initial_tableau(pool, everything, rows, costs)
     assert tableau.optimise(everything, np.inf, 10_000) == simplex.OPTIMAL
+    tableau = tableau.copy_for(everything, drop_idle=True)
     slots = tableau.slots()
     workspace = Workspace()
     for node in range(program.n_nodes):
@@ -210,11 +212,14 @@ def test_children_have_the_values_of_programs_solved_on_their_own(seed: int) -> 
         full = np.logical_or.reduceat(children.allowed, program.offsets[:-1], axis=1).all(axis=1)
         children = replace(children, columns=children.columns[full], allowed=children.allowed[full])
         count = len(children.columns)
-        expected = np.array([by_scipy(program, pool, rows, box) for box in children.allowed])
+        expected = np.array([by_scipy(program, pool, slots, box) for box in children.allowed])
         lam, values, done = np.zeros((count, len(slots))), np.zeros(count), 0
+        bases = np.zeros((count, tableau.height), dtype=np.int32)
         while done < count:
             before = done
-            done, _ = workspace.solve_children(tableau, children.allowed, 1e6, 1000, done, 1.0, slots, lam, values)
+            done, _ = workspace.solve_children(
+                tableau, children.allowed, 1e6, 1000, done, 1.0, slots, lam, values, bases
+            )
             assert done == before + 1
         assert np.array_equal(np.isinf(values), np.isinf(expected))
         solved = np.isfinite(expected)
@@ -222,13 +227,51 @@ def test_children_have_the_values_of_programs_solved_on_their_own(seed: int) -> 
         proved = proof.evaluate(children, slots, lam)
         assert np.allclose(proved[solved], expected[solved], rtol=1e-6, atol=1e-6)
         assert (proved[~solved] >= 1e6).all()
+        idle = np.setdiff1d(rows, slots)
+        for box in np.flatnonzero(solved):
+            rebuilt = tableau_of(pool, children.allowed[box], np.concatenate([slots, idle]), bases[box], costs)
+            assert rebuilt is not None
+            assert rebuilt.z == pytest.approx(values[box], rel=1e-9, abs=1e-9)
+            assert (rebuilt.d > -1e-9).all()
+            used = rebuilt.basic[: rebuilt.height] < rebuilt.first_slack
+            assert (rebuilt.b[: rebuilt.height][used] > -1e-7).all(), "only rows that were left out can be violated"
+            with_idle = by_scipy(program, pool, rows, children.allowed[box])
+            ended = rebuilt.optimise(children.allowed[box], np.inf, 10_000)
+            assert ended == (simplex.INFEASIBLE if np.isinf(with_idle) else simplex.OPTIMAL)
+            assert np.isinf(with_idle) or rebuilt.z == pytest.approx(with_idle, rel=1e-6, abs=1e-6)
         again, other = np.zeros_like(lam), np.zeros(count)
-        assert workspace.solve_children(tableau, children.allowed, 1e6, 1000, 0, 1e9, slots, again, other)[0] == count
+        given = (tableau, children.allowed, 1e6)
+        assert workspace.solve_children(*given, 1000, 0, 1e9, slots, again, other, bases)[0] == count
         assert np.array_equal(again, lam)
         assert np.array_equal(other, values)
         if solved.any():  # short of the optimum, what is reached is a bound still
-            workspace.solve_children(tableau, children.allowed, 1e6, 2, 0, 1e9, slots, again, other)
+            workspace.solve_children(*given, 2, 0, 1e9, slots, again, other, bases)
             assert (proof.evaluate(children, slots, again)[solved] <= expected[solved] + 1e-6).all()
+
+
+def test_rows_are_made_again_to_the_last_digit() -> None:
+    rng = np.random.default_rng(1)
+    program, _, pool, rows = some_rows(1, rng)
+    recipe = pool.recipe(rows)
+    assert 0 < (recipe.which >= 0).sum() < len(rows)
+    kept = pool.rows[rows].copy(), pool.rhs[rows].copy(), pool.group[rows].copy()
+    alive = pool.n_rows
+    pool.release(rows[recipe.which >= 0])
+    assert pool.n_rows == alive - (recipe.which >= 0).sum()
+    x = random_point(rng, program.offsets)
+    pool.cuts_at(x, x, np.full(pool.n_groups, -np.inf), 0.0)  # others take the numbers
+    made = pool.make(recipe)
+    assert not np.array_equal(made, rows)
+    for now, then in zip((pool.rows[made], pool.rhs[made], pool.group[made]), kept, strict=True):
+        assert np.array_equal(now, then)
+
+
+def test_a_singular_basis_has_no_tableau() -> None:
+    program, _, pool, rows = some_rows(0, np.random.default_rng(0))
+    everything = np.ones(program.n_columns, dtype=bool)
+    costs = Costs.perturbed(program, everything, 1e-9, 0)
+    twice = np.concatenate([costs.keys[:-1], costs.keys[:1], program.n_columns + pool.n_groups + np.arange(len(rows))])
+    assert tableau_of(pool, everything, rows, twice, costs) is None
 
 
 def test_forbidden_columns_raise_the_value_or_end_in_a_ray() -> None:
@@ -245,7 +288,7 @@ def test_forbidden_columns_raise_the_value_or_end_in_a_ray() -> None:
     allowed[program.offsets[0]] = False
     last = program.offsets[-2]
     allowed[last:] = program.parents[last:, 0]
-    tableau = initial_tableau(pool, allowed, rows, 1e-9, 0)
+    tableau = initial_tableau(pool, allowed, rows, Costs.perturbed(program, allowed, 1e-9, 0))
     assert tableau.optimise(allowed, 1e6, 1000) == simplex.INFEASIBLE
     proof.allowed = allowed
     assert proof.prove(rows, tableau.multipliers(rows, 1e6)) >= 1e6
