@@ -6,16 +6,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...choice_program import ChoiceProgram, ConcaveTerm
+from ...choice_program import ChoiceProgram, ConcaveTerm, WantedGroups
 from ...tree_proof import TreeProof
 from .clusters import ClusterSeparator
 
-__all__ = ["Recipe", "RowPool"]
+__all__ = ["NO_ROWS", "Recipe", "RowPool", "Slots"]
 
 FloatArray = NDArray[np.float64]
 Slots = NDArray[np.int64]
 
-_NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
+NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
 
 
 class _Point(NamedTuple):
@@ -40,6 +40,10 @@ class Recipe(NamedTuple):
     points: list[_Point]
     which: NDArray[np.int32]
     name: NDArray[np.int32]
+
+
+def _always(groups: NDArray[np.intp]) -> WantedGroups:
+    return lambda values: groups
 
 
 @dataclass
@@ -143,7 +147,7 @@ class RowPool:
         slots, loss
         """
         if self.term is None:
-            return _NO_ROWS, 0.0
+            return NO_ROWS, 0.0
         cuts = self.proof.ask(point)
         violation = self.upper - cuts.intercepts - cuts.gradients @ target - losses
         return self._keep(np.flatnonzero(violation > tolerance), point), float((self.upper - cuts.values).sum())
@@ -151,7 +155,7 @@ class RowPool:
     def cuts_above(self, x: FloatArray, losses: FloatArray, tolerance: float) -> Slots:
         """Rows at `x` of the groups that lose more there than `losses` say."""
         if self.term is None:
-            return _NO_ROWS
+            return NO_ROWS
         cuts = self.proof.ask(x, lambda values: np.flatnonzero(self.upper - values - losses > tolerance))
         return self._keep(np.arange(len(cuts.groups)), x)
 
@@ -182,8 +186,7 @@ class RowPool:
             wanted = np.flatnonzero(recipe.which == number)
             point = np.zeros(self.program.n_columns)
             point[columns] = values
-            groups = recipe.name[wanted].astype(np.intp)
-            self.proof.ask(point, lambda _, groups=groups: groups)  # type: ignore[misc]
+            self.proof.ask(point, _always(recipe.name[wanted].astype(np.intp)))
             slots[wanted] = self._take(len(wanted))
             self._set_cuts(slots[wanted], np.arange(len(wanted)), recipe.points[number])
         return slots

@@ -13,7 +13,7 @@ from ...tree_proof import Children, TreeProof
 from . import _simplex as simplex
 from ._branching import branching_order, spread
 from ._incumbent import Incumbent
-from ._pool import Recipe, RowPool, Slots
+from ._pool import NO_ROWS, Recipe, RowPool, Slots
 from ._tableau import Costs, Tableau, Workspace, initial_tableau, tableau_of
 
 __all__ = ["Search", "SearchSettings", "Stopped"]
@@ -21,8 +21,6 @@ __all__ = ["Search", "SearchSettings", "Stopped"]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-
-_NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
 
 SMALL_COLUMNS = 250
 """Up to here the children of many nodes are evaluated at every box."""
@@ -336,7 +334,7 @@ class Search:
         if family.open_boxes == 0:
             rows = family.rows
             self.pool.release(rows.name[rows.which < 0].astype(np.int64) if isinstance(rows, Recipe) else rows)
-            family.rows = _NO_ROWS
+            family.rows, family.bases = NO_ROWS, family.bases[:0].copy()
 
     def _drop_rows(self) -> None:
         """Drop the rows of that half of the families whose boxes have the weakest claim to be looked at."""
