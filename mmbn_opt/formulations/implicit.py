@@ -39,6 +39,9 @@ _CHEAP_WORK = 2e7
 PATIENCE = 5
 """Late calls of the heuristic without success after which it starts elsewhere."""
 
+_SCATTERING_KICKS = 40
+"""Kicks in a row after which nothing is left of where they began."""
+
 
 class MarginTerm:
     """The margin sum over groups of samples as a `ConcaveTerm`.
@@ -288,11 +291,15 @@ class RoundAndDescend:
         return found, loss
 
     def _walk_on(self, choice: NDArray[np.intp]) -> tuple[NDArray[np.intp], float]:
-        """Go on with one search over many calls, from the best at first; from `choice` once it is stuck."""
+        """Go on with one search over many calls, from the best at first, from anywhere once it is stuck.
+
+        Points of the program keep to few basins; `choice` is only where the way elsewhere begins.
+        """
         if self._walk is None and self._best is not None:
             self._walk = self._best, self._best_loss
         elif self._walk is None or self._idle >= PATIENCE:
-            self._walk, self._idle = (choice, np.inf), 0
+            search = LocalSearch(self._candidates, self._loss, seed=self._seed + self._calls)
+            self._walk, self._idle = (search.scatter(choice, _SCATTERING_KICKS), np.inf), 0
         found, loss = self._search(self._walk[0], self._late_kicks)
         self._idle = 0 if loss < self._walk[1] else self._idle + 1
         self._walk = found, loss

@@ -66,6 +66,13 @@ class LocalSearch:
                 best, best_loss = trial, loss
                 yield best.copy(), best_loss
 
+    def scatter(self, choice: Choice, kicks: int) -> Choice:
+        """A choice that has little to do with the one given."""
+        rng = np.random.default_rng(self.seed)
+        for _ in range(kicks):
+            choice = self._kick(self.hang(choice, int(rng.integers(self.candidates.n_nodes))), rng)
+        return choice
+
     def _kick(self, choice: Choice, rng: np.random.Generator) -> Choice:
         """Change two to five nodes at random, or give the class new parents and free those of theirs."""
         trial = choice.copy()

@@ -172,3 +172,23 @@ def test_a_tree_hangs_from_any_of_its_nodes():
     assert middle[:3].tolist() == [column_of[0, (1, c)], column_of[1, (c,)], column_of[2, (1, c)]]
     for same in (0, 3, c):  # a root, a node on its own, the class
         assert search.hang(chain, same).tolist() == chain.tolist()
+
+
+def test_a_scattered_choice_is_acyclic_and_elsewhere():
+    rng = np.random.default_rng(7)
+    data = dataset_of(rng.integers(0, 2, (60, 8)).tolist(), [2] * 8)
+    form = mm.SoftMarginStructure(data)
+    program = form.build(ProgramKind.IMPLICIT_CONCAVE)
+    c, column_of = form.candidates.class_index, form.candidates.column_of
+    naive = np.array([column_of[i, (c,)] for i in range(c)] + [column_of[c, ()]])
+    before = naive.copy()
+    found = []
+    for seed in (0, 0, 1):
+        search = LocalSearch(form.candidates, MarginLoss(form.tables, form.gamma), seed=seed)
+        found.append(search.scatter(naive, 40))
+    assert np.array_equal(naive, before)
+    assert np.array_equal(found[0], found[1])
+    for choice in (found[0], found[2]):
+        assert program.is_acyclic(choice)
+        assert (choice != naive).sum() >= 4
+    assert not np.array_equal(found[0], found[2])

@@ -15,7 +15,10 @@ __all__ = ["Incumbent"]
 FloatArray = NDArray[np.float64]
 
 LATE_PERIOD = 25
-"""Boxes between two calls of the heuristic, after its early ones."""
+"""Least number of boxes between two calls of the heuristic, after its early ones."""
+
+LATEST_PERIOD = 75
+"""Largest number, however long nothing better was found."""
 
 
 class Incumbent:
@@ -85,7 +88,8 @@ class Incumbent:
             return
         heuristic = self._heuristic
         if self._calls > getattr(heuristic, "early_calls", 40):
-            self._due = self._calls + max(LATE_PERIOD, (self._calls - self._last_success) // 20)
+            idle = self._calls - self._last_success
+            self._due = self._calls + min(max(LATE_PERIOD, idle // 20), LATEST_PERIOD)
         left = self._seconds_left()
         if left is not None and left < 1.5 * self._longest:
             return
