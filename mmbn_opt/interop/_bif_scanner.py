@@ -12,16 +12,17 @@ MAX_NAMES = 1_000_000
 """Most names that a file, and any list in it, may have: what a hostile file can make us hold."""
 
 # No alternative can match in two ways, so that no input makes the engine go back and try again.
+# In early releases of Python 3.11 possessive groups of alternatives match too little: there are none here.
 _TOKEN = re.compile(
-    r"""(?P<skip>\s+|//[^\n]*|/\*(?:[^*]|\*(?!/))*+\*/)
+    r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/)
       |(?P<mark>[{}()\[\],;|])
-      |(?P<quoted>"(?:[^"\\]|\\.)*+")
-      |(?P<word>(?:[^\s{}()\[\],;|"/]|/(?![/*]))++)""",
+      |(?P<quoted>"[^"\\]*+(?:\\.[^"\\]*+)*+")
+      |(?P<word>(?:[^\s{}()\[\],;|"/]++|/(?![/*]))+)""",
     re.VERBOSE | re.DOTALL,
 )
 _NUMBERS = re.compile(r"([-+.,0-9eE\s]++);")
 _WORDS = re.compile(r"\S+")
-_PROPERTY = re.compile(r'((?:"(?:[^"\\]|\\.)*+"|[^;"])*+);', re.DOTALL)
+_PROPERTY = re.compile(r'([^;"]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^;"]*+)*+);', re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 # No pattern can go back and match its text in another way, and a quote opens only where a word could begin, so that
 # no line takes longer than its length. An apostrophe within a word is a letter.
-_QUOTED = r"""(?<![^\s,{])(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\")"""
+_QUOTED = r"""(?<![^\s,{])(?:'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+\")"""
 _NAME = re.compile(rf"({_QUOTED}|[^\s{{]++)\s*+(.*)", re.DOTALL)
 _CELL = re.compile(rf"\s*+(?:({_QUOTED})\s*+(,|$)|([^,]*+)(,|$))")
 _WORD = re.compile(rf"{_QUOTED}|[^\s,]++")
