@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._stopping import stop_asked
+from ..._threads import limited_threads
 from ...choice_program import ChoiceProgram
 from ...exceptions import InputError
 from ...lagrangian import find_hub
@@ -91,7 +92,9 @@ class BranchAndCut(Solver):
                 f"{self.name!r} solves ChoiceProgram, got {type(program).__name__}; "
                 "build with ProgramKind.IMPLICIT_CONCAVE."
             )
-        return _Run(self, program, callback, start).result()
+        # Linear algebra by one thread: more would round otherwise, and a machine's other core is not ours unasked.
+        with limited_threads(1, "blas"):
+            return _Run(self, program, callback, start).result()
 
 
 @dataclass

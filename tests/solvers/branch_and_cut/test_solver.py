@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mmbn_opt.choice_program import ChoiceProgram
 from mmbn_opt.data import DiscreteDataset
@@ -54,6 +55,19 @@ def test_node_limit_and_determinism(hard: ChoiceProgram) -> None:
         assert run.stats["nodes"] == 20
     assert runs[0].bounds == runs[1].bounds
     assert runs[0].stats["iterations"] == runs[1].stats["iterations"]
+
+
+def test_linear_algebra_keeps_to_one_thread(hard: ChoiceProgram) -> None:
+    """However many the libraries would take: with more of them sums are rounded otherwise."""
+    seen: set[int] = set()
+
+    def look(event: SolverEvent) -> bool:
+        seen.update(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return False
+
+    with threadpool_limits(2, user_api="blas"):
+        BranchAndCut(options={"node_limit": 5}).solve(hard, callback=look)
+    assert seen == {1}
 
 
 def test_rows_made_again_change_the_effort_not_the_answer(easy: ChoiceProgram) -> None:
