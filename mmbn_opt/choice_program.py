@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -145,6 +146,11 @@ class ChoiceProgram:
     def n_nodes(self) -> int:
         """Number of choice groups."""
         return len(self.offsets) - 1
+
+    @cached_property
+    def owner(self) -> NDArray[np.intp]:
+        """Node of every column, shape (n_columns,)."""
+        return np.repeat(np.arange(self.n_nodes), np.diff(self.offsets))
 
     @property
     def size(self) -> ProgramSize:

@@ -63,7 +63,6 @@ class TreeProof:
         self.roots = roots.astype(np.intp)
         self.n_groups = 0 if term is None else len(term.upper)
         self.constant = program.offset - (0.0 if term is None else float(term.upper.sum()))
-        self._owner = np.repeat(np.arange(program.n_nodes), np.diff(self.offsets))
         self._rows = np.zeros((64, program.n_columns))
         self._rhs = np.zeros(64)
         self._group = np.full(64, -1, dtype=np.int32)
@@ -124,7 +123,7 @@ class TreeProof:
     def set_cluster_row(self, slot: int, members: BoolArray) -> None:
         """Row of a cluster, from the parents."""
         self._reserve(np.array([slot]))
-        self._rows[slot] = cluster_row(members, self._owner, self._program.parents)
+        self._rows[slot] = cluster_row(members, self._program.owner, self._program.parents)
         self._rhs[slot], self._group[slot] = 1.0, -1
 
     def set_program_row(self, slot: int, row: int) -> None:

@@ -176,9 +176,8 @@ class StructureFormulation(Formulation):
         n_structure, n_order = candidates.n_columns, len(acyclic.ordered)
         score_matrix, structure_cost, score_cost, score_upper, offset = self._score_part()
         n_score = len(score_cost)
-        owner = np.repeat(np.arange(candidates.n_nodes), np.diff(candidates.offsets))
         choose = sp.csr_array(
-            (np.ones(n_structure), (owner, np.arange(n_structure))), shape=(candidates.n_nodes, n_structure)
+            (np.ones(n_structure), (candidates.owner, np.arange(n_structure))), shape=(candidates.n_nodes, n_structure)
         )
         middle = sp.csr_array((acyclic.matrix.shape[0], n_score))
         blocks = [

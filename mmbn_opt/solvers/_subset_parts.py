@@ -70,9 +70,8 @@ def split(program: ChoiceProgram) -> list[Part]:
 
     Cycles never leave a component, so that each is a problem of its own.
     """
-    owner = np.repeat(np.arange(program.n_nodes), np.diff(program.offsets))
     may = np.zeros((program.n_nodes, program.n_nodes), dtype=bool)
-    np.logical_or.at(may, owner, program.parents)
+    np.logical_or.at(may, program.owner, program.parents)
     count, label = connected_components(may, directed=True, connection="strong")
     members = [np.flatnonzero(label == part) for part in range(count)]
     return [_part(program, nodes) for nodes in sorted(members, key=lambda nodes: (len(nodes), int(nodes[0])))]

@@ -37,8 +37,7 @@ class ChoiceMaster(MixedIntegerProgram):
     def of(cls, program: ChoiceProgram) -> "ChoiceMaster":
         """One row a node, and the program's own rows."""
         n, nodes = program.n_columns, program.n_nodes
-        owner = np.repeat(np.arange(nodes), np.diff(program.offsets))
-        choose = sp.csr_array((np.ones(n), (owner, np.arange(n))), shape=(nodes, n))
+        choose = sp.csr_array((np.ones(n), (program.owner, np.arange(n))), shape=(nodes, n))
         most = 0.0 if program.term is None else float(program.term.upper.sum())
         return cls(
             c=program.c,

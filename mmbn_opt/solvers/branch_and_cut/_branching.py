@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ...choice_program import ChoiceProgram
 from ._tableau import Tableau
 
 __all__ = ["branching_order", "spread"]
@@ -89,13 +90,12 @@ def node_scores(rise: FloatArray, allowed: BoolArray, offsets: NDArray[np.intp],
     return scores
 
 
-def branching_order(tableau: Tableau, offsets: NDArray[np.intp], allowed: BoolArray, gap: float) -> list[int]:
+def branching_order(tableau: Tableau, program: ChoiceProgram, allowed: BoolArray, gap: float) -> list[int]:
     """Nodes with a choice left, the most promising first."""
-    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     rise = column_rises(
         tableau.T, tableau.b, tableau.d, tableau.basic, tableau.nonbasic, tableau.height, tableau.width,
-        tableau.n_columns, owner, allowed,
+        tableau.n_columns, program.owner, allowed,
     )  # fmt: skip
-    scores = node_scores(rise, allowed, offsets, gap)
+    scores = node_scores(rise, allowed, program.offsets, gap)
     order = np.argsort(scores, kind="stable")
     return [int(node) for node in order[np.isfinite(scores[order])]]

@@ -10,12 +10,12 @@ from ...choice_program import ChoiceProgram, ConcaveTerm, WantedGroups
 from ...tree_proof import TreeProof
 from .clusters import ClusterSeparator
 
-__all__ = ["NO_ROWS", "Recipe", "RowPool", "Slots"]
+__all__ = ["Recipe", "RowPool", "Slots"]
 
 FloatArray = NDArray[np.float64]
 Slots = NDArray[np.int64]
 
-NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
+_NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
 
 
 class _Point(NamedTuple):
@@ -40,6 +40,11 @@ class Recipe(NamedTuple):
     points: list[_Point]
     which: NDArray[np.int32]
     name: NDArray[np.int32]
+
+    @property
+    def held(self) -> Slots:
+        """Rows that are no cuts: they stay where they are, and held."""
+        return self.name[self.which < 0].astype(np.int64)
 
 
 def _always(groups: NDArray[np.intp]) -> WantedGroups:
@@ -147,7 +152,7 @@ class RowPool:
         slots, loss
         """
         if self.term is None:
-            return NO_ROWS, 0.0
+            return _NO_ROWS, 0.0
         cuts = self.proof.ask(point)
         violation = self.upper - cuts.intercepts - cuts.gradients @ target - losses
         return self._keep(np.flatnonzero(violation > tolerance), point), float((self.upper - cuts.values).sum())
@@ -155,7 +160,7 @@ class RowPool:
     def cuts_above(self, x: FloatArray, losses: FloatArray, tolerance: float) -> Slots:
         """Rows at `x` of the groups that lose more there than `losses` say."""
         if self.term is None:
-            return NO_ROWS
+            return _NO_ROWS
         cuts = self.proof.ask(x, lambda values: np.flatnonzero(self.upper - values - losses > tolerance))
         return self._keep(np.arange(len(cuts.groups)), x)
 
@@ -171,13 +176,15 @@ class RowPool:
         self.proof.set_cut_rows(slots, places)
         self._points.update(dict.fromkeys(slots.tolist(), point))
 
-    def recipe(self, slots: Slots) -> Recipe:
-        """How to make rows again. Its rows that are no cuts must stay held."""
+    def put_away(self, slots: Slots) -> Recipe:
+        """Release the cuts among the rows; how to make them again."""
         found = [self._points.get(slot) for slot in slots.tolist()]
         points = {id(point): point for point in found if point is not None}
         place = dict(zip(points, range(len(points)), strict=True))
         which = np.array([-1 if point is None else place[id(point)] for point in found], dtype=np.int32)
-        return Recipe(list(points.values()), which, np.where(which < 0, slots, self.group[slots]).astype(np.int32))
+        name = np.where(which < 0, slots, self.group[slots]).astype(np.int32)
+        self.release(slots[which >= 0])
+        return Recipe(list(points.values()), which, name)
 
     def make(self, recipe: Recipe) -> Slots:
         """Rows of a recipe, the cuts among them computed anew and held once: the same to the last digit."""

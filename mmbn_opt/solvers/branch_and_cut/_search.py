@@ -13,7 +13,7 @@ from ...tree_proof import Children, TreeProof
 from . import _simplex as simplex
 from ._branching import branching_order, spread
 from ._incumbent import Incumbent
-from ._pool import NO_ROWS, Recipe, RowPool, Slots
+from ._pool import Recipe, RowPool, Slots
 from ._tableau import Costs, Tableau, Workspace, initial_tableau, tableau_of
 
 __all__ = ["Search", "SearchSettings", "Stopped"]
@@ -124,7 +124,6 @@ class Search:
     dropped: int = 0
     remade: int = 0
     _heap: list[tuple[float, int, int, _Family]] = field(default_factory=list)
-    _families: list[_Family] = field(default_factory=list)
     _ages: dict[int, int] = field(default_factory=dict)
 
     def start(self, slots: Slots, gap: float) -> None:
@@ -146,7 +145,7 @@ class Search:
 
     def run(self) -> Iterator[float]:
         """Search to the end; yields the open bound after every box."""
-        self._expand(self._root.copy_for(self.proof.allowed, extra_rows=self._room), depth=0)
+        self._expand(self._from_root(), depth=0)
         self._settle_current()
         while self._heap:
             value, number, place, family = heapq.heappop(self._heap)
@@ -170,12 +169,14 @@ class Search:
         """Where the current box, number `place` of its family, was left."""
         if isinstance(family.rows, Recipe):
             family.rows = self.pool.make(family.rows)
-            self._families.append(family)
             self.remade += 1
         self._ages = dict(zip(family.rows.tolist(), family.ages.tolist(), strict=True))
         basis = family.bases[place]
         found = tableau_of(self.pool, self.proof.allowed, family.rows, basis, self._costs, extra_rows=self._room)
-        return self._root.copy_for(self.proof.allowed, extra_rows=self._room) if found is None else found
+        return self._from_root() if found is None else found
+
+    def _from_root(self) -> Tableau:
+        return self._root.copy_for(self.proof.allowed, extra_rows=self._room)
 
     def _expand(self, tableau: Tableau, depth: int) -> None:
         """Bound the current box, whose `tableau` is the box's own to change, and part it."""
@@ -259,7 +260,7 @@ class Search:
         proof = self.proof
         cutoff = self.incumbent.cutoff()
         gap = cutoff - proof.value
-        order = branching_order(tableau, proof.offsets, proof.allowed, gap)
+        order = branching_order(tableau, self.program, proof.allowed, gap)
         if not order:
             self._close_single(tableau)
             return
@@ -288,7 +289,6 @@ class Search:
         ages = np.array([0] * len(slots) + list(idle.values()), dtype=np.int8)
         family = _Family(rows, ages, bases[kept].astype(narrow), depth, len(kept), float(bounds[kept].min()))
         self.pool.hold(rows)
-        self._families.append(family)
         for place, child in enumerate(kept):
             heapq.heappush(self._heap, (float(bounds[child]), numbers[child], place, family))
         if self.pool.n_rows > self._row_limit:
@@ -332,19 +332,13 @@ class Search:
     def _child_done(self, family: _Family) -> None:
         family.open_boxes -= 1
         if family.open_boxes == 0:
-            rows = family.rows
-            self.pool.release(rows.name[rows.which < 0].astype(np.int64) if isinstance(rows, Recipe) else rows)
-            family.rows, family.bases = NO_ROWS, family.bases[:0].copy()
+            self.pool.release(family.rows.held if isinstance(family.rows, Recipe) else family.rows)
 
     def _drop_rows(self) -> None:
         """Drop the rows of that half of the families whose boxes have the weakest claim to be looked at."""
-        live = [f for f in self._families if f.open_boxes and not isinstance(f.rows, Recipe)]
-        live.sort(key=lambda family: family.least)
-        half = len(live) // 2
-        for family in live[half:]:
+        families = {id(family): family for *_, family in self._heap if not isinstance(family.rows, Recipe)}
+        live = sorted(families.values(), key=lambda family: family.least)
+        for family in live[len(live) // 2 :]:
             assert not isinstance(family.rows, Recipe)
-            recipe = self.pool.recipe(family.rows)
-            self.pool.release(family.rows[recipe.which >= 0])
-            family.rows = recipe
+            family.rows = self.pool.put_away(family.rows)
             self.dropped += 1
-        self._families = live[:half]

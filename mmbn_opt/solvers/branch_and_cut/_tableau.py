@@ -191,24 +191,8 @@ class Costs:
 
 def initial_tableau(pool: RowPool, allowed: BoolArray, slots: Slots, costs: Costs) -> Tableau:
     """Tableau with the cheapest column of every node basic: dual feasible, every box below it too."""
-    program = pool.program
-    n, nodes, n_groups = program.n_columns, program.n_nodes, pool.n_groups
-    keys = costs.keys
-    owner = np.repeat(np.arange(nodes), np.diff(program.offsets))
-    free = np.flatnonzero(allowed & ~np.isin(np.arange(n), keys))
-    width = len(free) + n_groups
-    room = nodes + len(slots)
-    T = np.zeros((room, width))
-    T[owner[free], np.arange(len(free))] = 1.0
-    d = np.concatenate([costs.columns[free] - costs.columns[keys[owner[free]]], np.ones(n_groups)])
-    b = np.concatenate([np.ones(nodes), np.zeros(len(slots))])
-    basic = np.concatenate([keys, np.zeros(len(slots), dtype=np.int64)]).astype(np.int64)
-    nonbasic = np.concatenate([free, n + np.arange(n_groups)]).astype(np.int64)
-    weights = np.ones(room)
-    weights[:nodes] += (T[:nodes] ** 2).sum(axis=1)
-    z = float(costs.columns[keys].sum())
-    tableau = Tableau(T, b, d, weights, basic, nonbasic, nodes, width, z, costs.shift, n, n_groups)
-    tableau.add_rows(pool, slots)
+    tableau = tableau_of(pool, allowed, slots, costs.keys, costs)
+    assert tableau is not None, "the choice rows are a basis"
     return tableau
 
 
@@ -232,11 +216,11 @@ def tableau_of(
     nonbasic = np.flatnonzero(outside)
     height, width = nodes + len(rows), len(nonbasic) + len(rows)
     variables = np.concatenate([basic, nonbasic])
-    columns = variables < n
+    at, losses_at = np.flatnonzero(variables < n), np.flatnonzero(variables >= n)
     matrix = np.zeros((height, len(variables) + len(rows) + 1))
-    matrix[:nodes, : len(variables)][:, columns] = _owners(program)[:, variables[columns]]
-    matrix[nodes:, : len(variables)][:, columns] = pool.rows[np.ix_(rows, variables[columns])]
-    matrix[nodes:, : len(variables)][:, ~columns] = pool.group[rows, None] == variables[~columns] - n
+    matrix[program.owner[variables[at]], at] = 1.0
+    matrix[nodes:, at] = pool.rows[np.ix_(rows, variables[at])]
+    matrix[nodes:, losses_at] = pool.group[rows, None] == variables[losses_at] - n
     matrix[nodes + np.arange(len(rows)), len(variables) + np.arange(len(rows))] = -1.0
     matrix[:nodes, -1] = 1.0
     matrix[nodes:, -1] = pool.rhs[rows]
@@ -262,8 +246,3 @@ def tableau_of(
     )  # fmt: skip
     tableau.add_rows(pool, slots[~tight])
     return tableau
-
-
-def _owners(program: ChoiceProgram) -> FloatArray:
-    """Choice rows, shape (n_nodes, n_columns)."""
-    return np.repeat(np.eye(program.n_nodes), np.diff(program.offsets), axis=1)

@@ -252,11 +252,10 @@ def test_children_have_the_values_of_programs_solved_on_their_own(seed: int) -> 
 def test_rows_are_made_again_to_the_last_digit() -> None:
     rng = np.random.default_rng(1)
     program, _, pool, rows = some_rows(1, rng)
-    recipe = pool.recipe(rows)
-    assert 0 < (recipe.which >= 0).sum() < len(rows)
     kept = pool.rows[rows].copy(), pool.rhs[rows].copy(), pool.group[rows].copy()
     alive = pool.n_rows
-    pool.release(rows[recipe.which >= 0])
+    recipe = pool.put_away(rows)
+    assert 0 < (recipe.which >= 0).sum() < len(rows)
     assert pool.n_rows == alive - (recipe.which >= 0).sum()
     x = random_point(rng, program.offsets)
     pool.cuts_at(x, x, np.full(pool.n_groups, -np.inf), 0.0)  # others take the numbers
