@@ -1,12 +1,15 @@
 """One run in a process of its own, watched: a crash, a hang or a memory blow-up is an outcome like any other."""
 
 import logging
+import math
 import os
 import signal
 import textwrap
 import threading
 import time
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -31,8 +34,11 @@ _DETAIL = 200
 _MEGABYTE = 1024**2
 _REFUSALS = frozenset({"InputError", "FormatError", "SizeLimitError", "MissingDependencyError"})
 
+_ENDING_SEC = 10.0
+
 _cancelled: set[str] = set()
-_lock = threading.Lock()
+_going_on: Counter[str] = Counter()
+_changed = threading.Condition()
 
 
 class Cancelled(Exception):
@@ -40,9 +46,11 @@ class Cancelled(Exception):
 
 
 def cancel(token: str) -> None:
-    """Let all runs of a comparison in this process end at once, those that have not begun too."""
-    with _lock:
+    """End all runs of a comparison in this process; when this returns none is going on, and none will begin."""
+    with _changed:
         _cancelled.add(token)
+        if not _changed.wait_for(lambda: not _going_on[token], _ENDING_SEC):
+            logger.warning("%d runs have not ended %g s after they were cancelled", _going_on[token], _ENDING_SEC)
 
 
 class _RunHost(ChildHost):
@@ -65,6 +73,7 @@ class _Watch:
 
     run: PlannedRun
     began: float = field(default_factory=time.monotonic)
+    ended: float = math.nan
     ready: Ready | None = None
     records: list[TraceRecord] = field(default_factory=list)
     peak_memory: int = 0
@@ -126,10 +135,29 @@ def execute(run: PlannedRun) -> RunRecord:
     Cancelled
         After `cancel`.
     """
-    if run.token in _cancelled:
-        raise Cancelled
     watch = _Watch(run)
-    host = _RunHost(RunJob(run.payload, run.threads))
+    with _going(run.token):
+        _observe(watch, _RunHost(RunJob(run.payload, run.threads)))
+    return _record(watch)
+
+
+@contextmanager
+def _going(token: str) -> Iterator[None]:
+    """What `cancel` waits for; a run that comes after it does not begin."""
+    with _changed:
+        if token in _cancelled:
+            raise Cancelled
+        _going_on[token] += 1
+    try:
+        yield
+    finally:
+        with _changed:
+            _going_on[token] -= 1
+            _changed.notify_all()
+
+
+def _observe(watch: _Watch, host: _RunHost) -> None:
+    """Hear the run out, or end it."""
     try:
         while True:
             message = host.peek(_LOOK_SEC)
@@ -141,14 +169,13 @@ def execute(run: PlannedRun) -> RunRecord:
             # A run that talks without a pause is looked at as well, though not at every word.
             if (message is None or len(watch.records) % 64 == 1) and watch.look(host.pid):
                 break
-        ended = time.monotonic()
+        watch.ended = time.monotonic()
     finally:
         host.kill()
         host.close()
-    return _record(watch, ended - watch.began)
 
 
-def _record(watch: _Watch, seconds: float) -> RunRecord:
+def _record(watch: _Watch) -> RunRecord:
     run, answer = watch.run, watch.answer
     sampled = watch.peak_memory or None
     peak = max(filter(None, (sampled, None if answer is None else answer.peak_memory)), default=None)
@@ -170,7 +197,7 @@ def _record(watch: _Watch, seconds: float) -> RunRecord:
         own_value=None if answer is None else answer.own_value,
         certificate_ok=None if answer is None else answer.certificate_ok,
         failed_checks="" if answer is None else answer.failed_checks,
-        seconds=seconds if answer is None else answer.seconds,
+        seconds=watch.ended - watch.began if answer is None else answer.seconds,
         peak_memory=peak,
         solver_version=run.solver_version if answer is None else answer.solver_version,
         size={} if answer is None else dict(answer.size),

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +15,7 @@ import pytest
 import rogue_solvers as rogue
 
 import mmbn_opt as mm
-from mmbn_opt.comparison import RunRecord
+from mmbn_opt.comparison import RunRecord, _isolated
 from mmbn_opt.comparison.machine import can_measure_memory, family
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -250,27 +251,43 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(tmp_path):
 
 
 @needs_posix
-def test_ctrl_c_returns_what_is_done_and_leaves_no_process(xor, tmp_path):
+def test_ctrl_c_returns_what_is_done_and_leaves_no_process(xor, tmp_path, monkeypatch):
     def interrupt(record, done, total):
         raise KeyboardInterrupt
 
+    class SlowToStart(_isolated._RunHost):
+        """So that the interruption comes while the next process is being started."""
+
+        def __init__(self, job):
+            time.sleep(0.5)
+            super().__init__(job)
+            pids.append(self.pid)
+
+    pids = []
+    monkeypatch.setattr(_isolated, "_RunHost", SlowToStart)
     solver = rogue.Counting(log=str(tmp_path / "log"), pause=0.2)
     table = mm.compare(
         {"xor": mm.SoftMarginStructure(xor)}, solver, seeds=range(6), folder=tmp_path, progress=interrupt, n_jobs=2
     )
+    begun = len(pids)
     assert table.interrupted
     assert len(table) == 1
     assert len(list((tmp_path / "runs").iterdir())) == 1
     deadline = time.monotonic() + 60
     while _children() and time.monotonic() < deadline:
-        time.sleep(0.05)
+        time.sleep(0.05)  # a killed process may take its time to go
+    time.sleep(1.0)
     assert not _children()
+    assert len(pids) == begun, "a run began after the comparison had returned"
 
 
 def _children():
-    """Processes of runs below this one (none are found elsewhere than on Linux)."""
-    commands = (Path("/proc") / str(pid) / "cmdline" for pid in family(os.getpid())[1:])
-    return [path for path in commands if path.is_file() and b"comparison._child" in path.read_bytes()]
+    """Command lines of runs below this one (none are found elsewhere than on Linux)."""
+    found = []
+    for pid in family(os.getpid())[1:]:
+        with suppress(OSError):  # it ended while we looked
+            found.append((Path("/proc") / str(pid) / "cmdline").read_bytes())
+    return [command for command in found if b"comparison._child" in command]
 
 
 @pytest.mark.parametrize(
