@@ -16,7 +16,7 @@ def export(
     target: opt.Target,
     out: Annotated[Path, typer.Option("--out", help="File to write.", show_default=False)],
     format: Annotated[
-        str, typer.Option("--format", help="lp, mps, or jkl (local scores of decomposable scores).")
+        str, typer.Option("--format", help="lp, mps, nl, or jkl (local scores of decomposable scores).")
     ] = "mps",
     score: opt.Score = "sm",
     max_parents: opt.MaxParents = 2,
@@ -32,14 +32,15 @@ def export(
     parent_sets: opt.ParentSets = "all",
     require: opt.Require = None,
     forbid: opt.Forbid = None,
+    candidates: opt.Candidates = None,
 ) -> None:
-    """Write the program of a formulation as LP or MPS, or local scores as .jkl."""
-    if format not in ("lp", "mps", "jkl"):
-        raise InputError(f"--format must be lp, mps or jkl for structure programs, got {format!r}.")
+    """Write the program of a formulation as LP, MPS or .nl (with the names of its columns as .col), or local scores."""
+    if format not in ("lp", "mps", "nl", "jkl"):
+        raise InputError(f"--format must be lp, mps, nl or jkl for structure programs, got {format!r}.")
     preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize)
     formulation = opt.make_formulation(
         preparation.data, score=score, max_parents=max_parents, p=p, smoothing=smoothing, ess=ess,
-        acyclicity=acyclicity, parent_sets=parent_sets, require=require, forbid=forbid,
+        acyclicity=acyclicity, parent_sets=parent_sets, require=require, forbid=forbid, candidates=candidates,
     )  # fmt: skip
     from mmbn_opt.interop.programs import write_local_scores, write_program
 
@@ -50,4 +51,4 @@ def export(
         typer.echo(
             f"{size.columns:,} columns, {size.integers:,} integers, {size.rows:,} rows, {size.nonzeros:,} non-zeros"
         )
-    typer.echo(f"written: {out}")
+    typer.echo(f"written: {out}" + (f", {out.with_suffix('.col').name}" if format == "nl" else ""))

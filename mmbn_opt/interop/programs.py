@@ -1,4 +1,4 @@
-"""Programs as files: LP and MPS through HiGHS's writers, local scores as .jkl."""
+"""Programs as files: LP and MPS through HiGHS's writers, .nl through Pyomo's, local scores as .jkl."""
 
 import tempfile
 from pathlib import Path
@@ -10,17 +10,21 @@ from mmbn_opt.program import MixedIntegerProgram, ProgramKind
 
 from .atomic import write_bytes_atomic
 from .jkl import write_jkl
+from .nl import write_nl
 
 __all__ = ["write_local_scores", "write_program"]
 
 
 def write_program(formulation: Any, path: str | Path, *, file_format: str) -> MixedIntegerProgram:
-    """Write a formulation's mixed-integer program as ``lp`` or ``mps`` (a minimum); returns the program."""
+    """Write a formulation's mixed-integer program as ``lp``, ``mps`` or ``nl`` (a minimum); returns the program."""
     from mmbn_opt.solvers import write_program as write_model
 
-    if file_format not in ("lp", "mps"):
-        raise InputError(f"file_format must be 'lp' or 'mps', got {file_format!r}.")
+    if file_format not in ("lp", "mps", "nl"):
+        raise InputError(f"file_format must be 'lp', 'mps' or 'nl', got {file_format!r}.")
     program: MixedIntegerProgram = formulation.build(ProgramKind.MIXED_INTEGER)
+    if file_format == "nl":
+        write_nl(program, path)
+        return program
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / f"program.{file_format}"
         write_model(program, draft)

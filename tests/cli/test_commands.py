@@ -82,6 +82,22 @@ def test_predict_reads_what_structure_wrote(solved, corral, tmp_path):
     assert probabilities == pytest.approx(network.predict_proba(frame), abs=1e-12)
 
 
+def test_fewer_candidates_are_exported(corral, tmp_path):
+    from mmbn_opt.interop.jkl import read_jkl
+
+    path = tmp_path / "few.jkl"
+    few = ("--format", "jkl", "--candidates", 1, "--out", path)
+    process = run("export", "--data", corral, "--target", "class", "--score", "bic", *few)
+    assert process.returncode == 0, process.stderr
+    rule = mm.restrict_candidates(mm.DiscreteDataset.from_frame(pd.read_csv(corral, dtype=str), "class"), k=1)
+    scores = read_jkl(path)
+    names = list(scores)
+    assert names[-1] == "class"
+    for node, options in enumerate(scores.values()):
+        for _, parents in options:
+            assert rule.allows(node, tuple(names.index(name) for name in parents)), (names[node], parents)
+
+
 @pytest.mark.parametrize(("score", "file_format"), [("sm", "lp"), ("sbm", "mps"), ("bic", "lp"), ("bdeu", "mps")])
 def test_exported_programs_have_the_same_optimum(corral, tmp_path, score, file_format):
     import highspy
@@ -100,6 +116,16 @@ def test_exported_programs_have_the_same_optimum(corral, tmp_path, score, file_f
     form = {"sm": mm.SoftMarginStructure, "sbm": mm.BinarySoftMarginStructure}.get(score)
     expected = mm.solve(form(data) if form else mm.DecomposableStructure(data, score=score)).bounds.primal_bound
     assert -highs.getInfo().objective_function_value == pytest.approx(expected, abs=1e-6)
+
+
+def test_an_nl_file_comes_with_the_names_of_its_columns(corral, tmp_path):
+    path = tmp_path / "corral.nl"
+    process = run("export", "--data", corral, "--target", "class", "--format", "nl", "--out", path)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines()[-1] == f"written: {path}, corral.col"
+    assert len((tmp_path / "corral.col").read_text().split()) == int(process.stdout.split(" columns")[0])
+    columns = int(path.read_text().splitlines()[1].split()[0])  # the header's first count
+    assert columns == int(process.stdout.split(" columns")[0])
 
 
 def test_exported_local_scores_have_the_same_optimum(corral, tmp_path):
