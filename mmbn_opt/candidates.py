@@ -229,5 +229,6 @@ def refuse_columns(
         raise SizeLimitError(
             f"{n_features} features with max_parents={max_parents} have {columns:,} candidate parent sets; "
             f"the limit is max_columns={max_columns:,}. Lower max_parents, drop features, raise max_columns, or keep "
-            f"fewer candidates: restriction=restrict_candidates(data, k=5)."
+            f"fewer candidates: restriction=restrict_candidates(data, k=5), candidates=5 of the classifier, "
+            f"--candidates 5 on the command line."
         )

@@ -6,8 +6,10 @@ from typing import Any, Literal, cast, get_args
 
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.dispatch import solve
+from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations import BinarySoftMarginStructure, DecomposableStructure, SoftMarginStructure
 from mmbn_opt.formulations.structure_program import StructureFormulation
+from mmbn_opt.heuristics import restrict_candidates
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.result import Certificate, Check, Result
 from mmbn_opt.scores import DecomposableScore, log_odds
@@ -54,6 +56,9 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         Equivalent sample size of "bdeu".
     acyclicity, required_edges, forbidden_edges
         As in `SoftMarginStructure`.
+    candidates : int or None
+        For wide data: keep that many candidate parents a feature, by `restrict_candidates` on the training rows. The
+        structure is then the best of a restricted class, as the certificate says. None keeps all.
     solver : str or Solver
         For the structure.
     parameter_solver : str or Solver
@@ -116,6 +121,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         acyclicity: str = "auto",
         required_edges: tuple[tuple[str, str], ...] = (),
         forbidden_edges: tuple[tuple[str, str], ...] = (),
+        candidates: int | None = None,
         solver: Any = "auto",
         parameter_solver: Any = "auto",
         time_limit: float | None = None,
@@ -143,6 +149,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         self.acyclicity = acyclicity
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
+        self.candidates = candidates
         self.solver = solver
         self.parameter_solver = parameter_solver
         self.time_limit = time_limit
@@ -158,6 +165,9 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         super()._check_settings()
         refuse_choice("criterion", self.criterion, get_args(Criterion))
         refuse_choice("parameters", self.parameters, METHODS)
+        k = self.candidates
+        if k is not None and (isinstance(k, bool) or not hasattr(k, "__index__") or k < 1):
+            raise InputError(f"candidates must be a whole number >= 1 or None, got {k!r}.")
 
     def _learn(self, data: DiscreteDataset, began: float) -> Learned:
         require_two_classes(data)
@@ -208,6 +218,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
             "smoothing": self.smoothing,
             "required_edges": tuple(self.required_edges),
             "forbidden_edges": tuple(self.forbidden_edges),
+            "restriction": None if self.candidates is None else restrict_candidates(data, self.candidates),
         }
         if self.criterion in ("sm", "sbm"):
             make = SoftMarginStructure if self.criterion == "sm" else BinarySoftMarginStructure

@@ -77,7 +77,7 @@ def restrict_candidates(data: DiscreteDataset, k: int = 5, *, symmetric: bool = 
     >>> restrict_candidates(data, k=1).partners
     ((1,), (0,), (0,), (0, 2))
     """
-    if type(k) is not int or k < 1:
+    if isinstance(k, bool) or not hasattr(k, "__index__") or k < 1:
         raise InputError(f"k must be a whole number >= 1, got {k!r}.")
     data.require_learnable()
     merged = data.aggregate()
@@ -94,7 +94,7 @@ def restrict_candidates(data: DiscreteDataset, k: int = 5, *, symmetric: bool = 
     if symmetric:
         keeps[:n] |= keeps[:n].T
     partners = tuple(tuple(int(j) for j in np.flatnonzero(row)) for row in keeps)
-    return CandidateRestriction(k, symmetric, partners)
+    return CandidateRestriction(int(k), symmetric, partners)
 
 
 def _with_class(data: DiscreteDataset) -> NDArray[np.float64]:

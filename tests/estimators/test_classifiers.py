@@ -244,6 +244,22 @@ def test_every_criterion_is_that_of_its_formulation(criterion: Any) -> None:
     assert model.result_.termination_status is TerminationStatus.OPTIMAL
 
 
+@pytest.mark.parametrize("criterion", ["sm", "bic"])
+def test_fewer_candidates_for_wide_data(criterion: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(60, 40))
+    X[:, 1:6] = np.where(rng.random((60, 5)) < 0.8, X[:, [0]], X[:, 1:6])
+    y = X[:, 0] ^ X[:, 5]
+    settings = {"candidates": np.int64(2), "solver": "branch_and_cut", "time_limit": 10}
+    model = mm.MaxMarginStructureClassifier(criterion, 2, **settings).fit(X, y)
+    rule = mm.restrict_candidates(model.preparation_.data, k=2)
+    parents = model.network_.structure.parents
+    assert all(rule.allows(node, chosen) for node, chosen in enumerate(parents))
+    check = next(c for c in model.certificate_.checks if c.name == "within the model class")
+    assert check.ok
+    assert "a restricted class, every claim is within k = 2" in check.detail
+
+
 def test_structures_by_name_edges_object_and_function() -> None:
     X, y = weather()
     for name in ("nb", "tan-cmi", "tan-cr", "omi", "omisp", "ro"):
@@ -317,6 +333,8 @@ SETTINGS = [
     (mm.MaxMarginStructureClassifier(parameters="em"), "parameters must be one of"),
     (mm.MaxMarginStructureClassifier(max_parents=0), "max_parents must be a whole number >= 1, got 0"),
     (mm.MaxMarginStructureClassifier(p=0.3), "0.3"),
+    (mm.MaxMarginStructureClassifier(candidates=0), "candidates must be a whole number >= 1 or None, got 0"),
+    (mm.MaxMarginStructureClassifier(candidates=2.0), "candidates must be a whole number >= 1 or None, got 2.0"),
 ]  # fmt: skip
 
 
