@@ -14,7 +14,6 @@ from mmbn_opt.exceptions import InputError
 
 __all__ = ["parameters"]
 
-_STRUCTURES = ("nb", "tan-cmi", "tan-cr", "omi")
 _METHODS = ("ml", "cg-mm", "cg-cl", "relaxation")
 
 
@@ -22,7 +21,9 @@ def parameters(
     data: opt.Data,
     target: opt.Target,
     out: Annotated[Path, typer.Option("--out", help="Folder for the results.", show_default=False)],
-    structure: Annotated[str, typer.Option("--structure", help="nb, tan-cmi, tan-cr, omi, or a BIF file.")] = "nb",
+    structure: Annotated[
+        str, typer.Option("--structure", help="nb, tan-cmi, tan-cr, omi, omisp, ro, or a BIF file.")
+    ] = "nb",
     method: Annotated[
         str, typer.Option("--method", help="ml, cg-mm (smooth margin), cg-cl or relaxation (convex).")
     ] = "cg-mm",
@@ -72,7 +73,7 @@ def parameters(
     for line in preparation.describe():
         typer.echo(line, err=True)
     dataset = preparation.data
-    graph = _structure(structure, dataset)
+    graph = _structure(structure, dataset, seed, smoothing)
     if method == "ml":
         _maximum_likelihood(graph, dataset, smoothing, out)
         return
@@ -151,16 +152,15 @@ def _normalized(result: Any) -> Any:
     return result if result.model is None else replace(result, model=result.model.normalize().network)
 
 
-def _structure(name: str, dataset: Any) -> Any:
-    from mmbn_opt.heuristics import naive_bayes, order_mi, tan_cmi, tan_cr
+def _structure(name: str, dataset: Any, seed: int, smoothing: float) -> Any:
+    from mmbn_opt.heuristics.named import STRUCTURES, make_structure
     from mmbn_opt.interop.bif import read_bif
     from mmbn_opt.structure import from_edges
 
-    makers = {"nb": naive_bayes, "tan-cmi": tan_cmi, "tan-cr": tan_cr, "omi": order_mi}
-    if name in makers:
-        return makers[name](dataset)
+    if name in STRUCTURES:
+        return make_structure(name, dataset, seed=seed, smoothing=smoothing)
     if not Path(name).suffix:
-        raise InputError(f"--structure must be one of {', '.join(_STRUCTURES)} or a BIF file, got {name!r}.")
+        raise InputError(f"--structure must be one of {', '.join(STRUCTURES)} or a BIF file, got {name!r}.")
     return from_edges(dataset, read_bif(name, dataset.class_name).structure.edges)
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.exceptions import InputError
+from mmbn_opt.heuristics.named import make_structure
 
 from ._base import DiscreteClassifier, Learned, refuse_choice
 from ._input import seed_of
 from ._parameters import METHODS, Method, ParameterSettings, learn_parameters
-from ._structures import make_structure
 
 __all__ = ["MaxMarginBayesClassifier"]
 

@@ -3,10 +3,10 @@
 from typing import Any, ClassVar
 
 from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.heuristics.named import make_structure
 
 from ._base import DiscreteClassifier, Learned
 from ._parameters import maximum_likelihood
-from ._structures import make_structure
 
 __all__ = ["NaiveBayesClassifier", "TANClassifier"]
 

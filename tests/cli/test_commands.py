@@ -306,11 +306,24 @@ def test_parameters_are_learned_and_predict_reads_them(method, corral, tmp_path)
     assert mm.BayesianNetwork.load(tmp_path / "2" / "model.json").structure == network.structure
 
 
+@pytest.mark.parametrize(("name", "order"), [("omi", "OMI"), ("ro", "RO")])
+def test_parameters_on_an_order_based_structure(corral, tmp_path, name, order):
+    out = tmp_path / "out"
+    base = ("parameters", "--data", corral, "--target", "class", "--method", "ml", "--out", out)
+    process = run(*base, "--structure", name, "--seed", 7)
+    assert process.returncode == 0, process.stderr
+    data = mm.DiscreteDataset.from_frame(pd.read_csv(corral, dtype=str), "class")
+    assert mm.BayesianNetwork.load(out / "model.json").structure == mm.order_mi(data, order, seed=7)
+
+
 def test_parameters_refuse_unknown_methods_and_structures(corral, tmp_path):
     base = ["parameters", "--data", corral, "--target", "class", "--out", tmp_path / "out"]
     for extra, text in (
         (["--method", "em"], "--method must be one of ml, cg-mm, cg-cl, relaxation"),
-        (["--structure", "chain"], "--structure must be one of nb, tan-cmi, tan-cr, omi or a BIF file, got 'chain'"),
+        (
+            ["--structure", "chain"],
+            "--structure must be one of nb, tan-cmi, tan-cr, omi, omisp, ro or a BIF file, got 'chain'",
+        ),
         (["--lam", "0"], "lam must be a number in (0, 1e+06], got 0.0"),
         (["--lam", "much"], "--lam must be a number or \"cv\", got 'much'"),
         (["--lam", "cv", "--method", "cg-cl"], "--lam cv chooses the scale of cg-mm"),

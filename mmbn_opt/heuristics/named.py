@@ -1,11 +1,13 @@
-"""Structures by name, for the classifiers that learn the parameters of a given one."""
+"""Structures by name, for what learns the parameters of a given one."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.heuristics import naive_bayes, order_mi, tan_cmi, tan_cr
+from mmbn_opt.heuristics.orders import order_mi
+from mmbn_opt.heuristics.tan_greedy import tan_cr
+from mmbn_opt.heuristics.trees import naive_bayes, tan_cmi
 from mmbn_opt.structure import Structure, from_edges
 
 __all__ = ["STRUCTURES", "make_structure"]
