@@ -37,6 +37,9 @@ __all__ = ["StructureFormulation"]
 FloatArray = NDArray[np.float64]
 Choice = NDArray[np.intp]
 
+_LEAST_WEIGHT = 1e-3
+"""HiGHS calls structures optimal that are not where the weights sum to 1e-5."""
+
 
 @dataclass(frozen=True, eq=False)
 class StructureFormulation(Formulation):
@@ -65,6 +68,13 @@ class StructureFormulation(Formulation):
         resolve(self.acyclicity)
         as_smoothing(self.smoothing)
         self.data.require_learnable()
+        total = self.data.total_weight
+        if total < _LEAST_WEIGHT:
+            raise InputError(
+                f"The weights of the samples sum to {total:.3g}, and the tolerances of solvers are absolute: at least "
+                f"{_LEAST_WEIGHT:g} is needed. Multiply the weights and the smoothing by the same factor, which leaves "
+                "the best structure as it is."
+            )
         if self.restriction is not None and len(self.restriction.partners) != self.data.n_features + 1:
             raise InputError(
                 f"The restriction is for {len(self.restriction.partners) - 1} features, the data have "

@@ -245,13 +245,23 @@ def test_an_optimum_of_zero_is_proved(solver):
     assert result.certificate.ok
 
 
-def test_tiny_weights_are_no_rounding_errors():
-    """The gap stays relative to the objective, however small that is: what is not proved is not called so."""
+def test_weights_too_small_for_the_tolerances_of_solvers_are_refused():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 2, (60, 4))
     labels = (codes.sum(axis=1) + (rng.random(60) < 0.3)) % 2
-    data = mm.DiscreteDataset.from_arrays(codes, labels, sample_weight=np.full(60, 1e-9))
+
+    def formulation(total):
+        weight = np.full(60, total / 60)
+        data = mm.DiscreteDataset.from_arrays(codes, labels, sample_weight=weight)
+        return mm.SoftMarginStructure(data, smoothing=total / 60)
+
+    with pytest.raises(mm.InputError, match=r"sum to 1e-05, .* Multiply the weights and the smoothing"):
+        formulation(1e-5)
     for solver in ("branch_and_cut", "highs"):
-        bounds = (result := mm.solve(mm.SoftMarginStructure(data), solver=solver)).bounds
-        assert bounds.gap_rel == pytest.approx(bounds.gap_abs / bounds.dual_bound)
-        assert (result.termination_status is mm.TerminationStatus.OPTIMAL) == (bounds.gap_rel <= 1e-6)
+        usual = mm.solve(formulation(60.0), solver=solver)
+        for total in (2e-3, 1.0, 1e6):
+            result = mm.solve(formulation(total), solver=solver)
+            assert result.termination_status is mm.TerminationStatus.OPTIMAL
+            assert result.bounds.primal_bound * 60 / total == pytest.approx(usual.bounds.primal_bound, rel=1e-6)
+            assert result.bounds.gap_rel <= 1e-6
+            assert result.certificate.ok
