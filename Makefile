@@ -33,7 +33,7 @@ lint: $(VENV)/.stamp-lint ## style and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.stamp-lint ## mypy --strict
+types: $(VENV)/.stamp-lint $(VENV)/.stamp-test ## mypy --strict, with the libraries that it looks into
 	$(BIN)/mypy --strict
 
 layers: $(VENV)/.stamp-lint ## who may import whom
