@@ -38,8 +38,8 @@ def check_kept(result) -> None:
 
 def test_an_engine_that_hangs_is_killed_at_the_limit() -> None:
     began = time.monotonic()
-    result = FakeSolver(engine="hang", time_limit=3.0).solve(KNAPSACK)
-    assert time.monotonic() - began < 20.0
+    result = FakeSolver(engine="hang", time_limit=1.0).solve(KNAPSACK)
+    assert time.monotonic() - began < 10.0
     assert result.termination_status is TerminationStatus.TIME_LIMIT
     assert "killed" in result.raw_status
     check_kept(result)

@@ -98,7 +98,7 @@ def test_a_deaf_thread_is_left_behind_with_a_warning(caplog) -> None:
 def test_the_budget_includes_the_start_of_the_child() -> None:
     began = time.monotonic()
     result = FakeSolver(engine="best", time_limit=0.001).solve(KNAPSACK, start=FIRST)
-    assert time.monotonic() - began < 20.0
+    assert time.monotonic() - began < 5.0
     assert result.termination_status is TerminationStatus.TIME_LIMIT
     assert result.bounds.primal_bound == -8.0
 

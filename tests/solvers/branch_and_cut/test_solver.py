@@ -40,7 +40,7 @@ def test_time_limit_returns_both_bounds(hard: ChoiceProgram) -> None:
     BranchAndCut(options={"node_limit": 3}).solve(hard)  # compiled now
     begin = time.perf_counter()
     result = BranchAndCut(time_limit=1.0).solve(hard)
-    assert time.perf_counter() - begin < 10.0  # far above 1 s, so that a busy machine does not fail it
+    assert time.perf_counter() - begin < 4.0
     assert result.termination_status is TerminationStatus.TIME_LIMIT
     assert result.bounds.primal_bound is not None
     assert result.bounds.dual_bound is not None
