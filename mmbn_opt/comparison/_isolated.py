@@ -1,7 +1,6 @@
 """One run in a process of its own, watched: a crash, a hang or a memory blow-up is an outcome like any other."""
 
 import logging
-import math
 import os
 import signal
 import textwrap
@@ -73,7 +72,6 @@ class _Watch:
 
     run: PlannedRun
     began: float = field(default_factory=time.monotonic)
-    ended: float = math.nan
     ready: Ready | None = None
     records: list[TraceRecord] = field(default_factory=list)
     peak_memory: int = 0
@@ -137,8 +135,8 @@ def execute(run: PlannedRun) -> RunRecord:
     """
     watch = _Watch(run)
     with _going(run.token):
-        _observe(watch, _RunHost(RunJob(run.payload, run.threads)))
-    return _record(watch)
+        seconds = _observe(watch, _RunHost(RunJob(run.payload, run.threads)))
+    return _record(watch, seconds)
 
 
 @contextmanager
@@ -156,8 +154,8 @@ def _going(token: str) -> Iterator[None]:
             _changed.notify_all()
 
 
-def _observe(watch: _Watch, host: _RunHost) -> None:
-    """Hear the run out, or end it."""
+def _observe(watch: _Watch, host: _RunHost) -> float:
+    """Hear the run out, or end it; the seconds that it took."""
     try:
         while True:
             message = host.peek(_LOOK_SEC)
@@ -169,13 +167,13 @@ def _observe(watch: _Watch, host: _RunHost) -> None:
             # A run that talks without a pause is looked at as well, though not at every word.
             if (message is None or len(watch.records) % 64 == 1) and watch.look(host.pid):
                 break
-        watch.ended = time.monotonic()
+        return time.monotonic() - watch.began
     finally:
         host.kill()
         host.close()
 
 
-def _record(watch: _Watch) -> RunRecord:
+def _record(watch: _Watch, seconds: float) -> RunRecord:
     run, answer = watch.run, watch.answer
     sampled = watch.peak_memory or None
     peak = max(filter(None, (sampled, None if answer is None else answer.peak_memory)), default=None)
@@ -197,7 +195,7 @@ def _record(watch: _Watch) -> RunRecord:
         own_value=None if answer is None else answer.own_value,
         certificate_ok=None if answer is None else answer.certificate_ok,
         failed_checks="" if answer is None else answer.failed_checks,
-        seconds=watch.ended - watch.began if answer is None else answer.seconds,
+        seconds=seconds if answer is None else answer.seconds,
         peak_memory=peak,
         solver_version=run.solver_version if answer is None else answer.solver_version,
         size={} if answer is None else dict(answer.size),

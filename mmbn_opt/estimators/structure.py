@@ -9,7 +9,7 @@ from mmbn_opt.dispatch import solve
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations import BinarySoftMarginStructure, DecomposableStructure, SoftMarginStructure
 from mmbn_opt.formulations.structure_program import StructureFormulation
-from mmbn_opt.heuristics import restrict_candidates
+from mmbn_opt.heuristics.sparse_candidates import is_count, restrict_candidates
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.result import Certificate, Check, Result
 from mmbn_opt.scores import DecomposableScore, log_odds
@@ -165,9 +165,8 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         super()._check_settings()
         refuse_choice("criterion", self.criterion, get_args(Criterion))
         refuse_choice("parameters", self.parameters, METHODS)
-        k = self.candidates
-        if k is not None and (isinstance(k, bool) or not hasattr(k, "__index__") or k < 1):
-            raise InputError(f"candidates must be a whole number >= 1 or None, got {k!r}.")
+        if self.candidates is not None and not is_count(self.candidates):
+            raise InputError(f"candidates must be a whole number >= 1 or None, got {self.candidates!r}.")
 
     def _learn(self, data: DiscreteDataset, began: float) -> Learned:
         require_two_classes(data)

@@ -1,6 +1,7 @@
 """Fewer candidate parents for wide data: every node keeps the features that tell most about it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.heuristics.trees import conditional_mutual_information
 
-__all__ = ["CandidateRestriction", "restrict_candidates"]
+__all__ = ["CandidateRestriction", "is_count", "restrict_candidates"]
 
 _DECIMALS = 12
 """Rounding, so that pairs that tie in exact arithmetic tie here too, whatever the order of the rows."""
@@ -48,6 +49,11 @@ class CandidateRestriction:
     __repr__ = __str__
 
 
+def is_count(k: Any) -> bool:
+    """Whether it can be the `k` of a restriction: a whole number >= 1, of NumPy too."""
+    return not isinstance(k, bool) and hasattr(k, "__index__") and bool(k >= 1)
+
+
 def restrict_candidates(data: DiscreteDataset, k: int = 5, *, symmetric: bool = False) -> CandidateRestriction:
     """Keep, for every feature, the k features with the largest mutual information given the class.
 
@@ -77,7 +83,7 @@ def restrict_candidates(data: DiscreteDataset, k: int = 5, *, symmetric: bool = 
     >>> restrict_candidates(data, k=1).partners
     ((1,), (0,), (0,), (0, 2))
     """
-    if isinstance(k, bool) or not hasattr(k, "__index__") or k < 1:
+    if not is_count(k):
         raise InputError(f"k must be a whole number >= 1, got {k!r}.")
     data.require_learnable()
     merged = data.aggregate()

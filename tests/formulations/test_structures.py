@@ -245,6 +245,19 @@ def test_an_optimum_of_zero_is_proved(solver):
     assert result.certificate.ok
 
 
+def test_tiny_weights_are_no_rounding_errors(monkeypatch):
+    """The gap stays relative to the objective, however small that is: what is not proved is not called so."""
+    monkeypatch.setattr("mmbn_opt.formulations.structure_program._LEAST_WEIGHT", 0.0)  # else they are refused
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, (60, 4))
+    labels = (codes.sum(axis=1) + (rng.random(60) < 0.3)) % 2
+    data = mm.DiscreteDataset.from_arrays(codes, labels, sample_weight=np.full(60, 1e-9))
+    for solver in ("branch_and_cut", "highs"):
+        bounds = (result := mm.solve(mm.SoftMarginStructure(data), solver=solver)).bounds
+        assert bounds.gap_rel == pytest.approx(bounds.gap_abs / bounds.dual_bound)
+        assert (result.termination_status is mm.TerminationStatus.OPTIMAL) == (bounds.gap_rel <= 1e-6)
+
+
 def test_weights_too_small_for_the_tolerances_of_solvers_are_refused():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 2, (60, 4))
