@@ -61,10 +61,6 @@ class ObjectiveBounds:
         slack = tolerance * max(1.0, abs(self.primal_bound), abs(self.dual_bound))
         return self.sense.sign * (self.primal_bound - self.dual_bound) >= -slack
 
-    def is_closed(self, rel_gap: float, abs_gap: float) -> bool:
-        """Whether the proved gap is within either tolerance."""
-        return self.gap_abs <= abs_gap or self.gap_rel <= rel_gap
-
     def better_primal(self, value: float) -> bool:
         """Whether `value` improves on the primal bound."""
         return self.primal_bound is None or self.sense.sign * (value - self.primal_bound) < 0

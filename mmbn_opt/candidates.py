@@ -1,21 +1,19 @@
 """Candidate parent sets: what a structure may choose from, node by node."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, compress, zip_longest
-from math import comb, prod
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt.data import DiscreteDataset
-from mmbn_opt.exceptions import InputError, SizeLimitError
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.parent_families import EdgeRules, Family, Pools, all_families, margin_families
 
-__all__ = ["CandidateParents", "NamedEdges"]
-
-NamedEdges = Iterable[tuple[str, str]]
-Pools = Sequence[Sequence[int]]
+__all__ = ["CandidateParents"]
 
 
 @dataclass(frozen=True)
@@ -29,9 +27,10 @@ class CandidateParents:
 
     Notes
     -----
-    For the margin scores a feature has the empty set or the class with up to ``max_parents - 1`` features, since sets
-    without the class do not move any margin; the class has any set of up to ``max_parents`` features
-    (Peharz & Pernkopf 2012, section 4). Decomposable scores take all sets.
+    For the margin scores a feature has the class with up to ``max_parents - 1`` features, or the smallest set without
+    the class (the empty one, or the required parents): sets without the class do not move any margin, and a smaller one
+    closes fewer cycles. The class has any set of up to ``max_parents`` features (Peharz & Pernkopf 2012, section 4).
+    Decomposable scores take all sets. Features of one state change nothing: they are left out unless they are required.
 
     Examples
     --------
@@ -51,40 +50,50 @@ class CandidateParents:
 
     @classmethod
     def for_margins(
-        cls, n_features: int, max_parents: int, usable: Sequence[int] | None = None, within: Pools | None = None
+        cls,
+        n_features: int,
+        max_parents: int,
+        usable: Sequence[int] | None = None,
+        within: Pools | None = None,
+        edges: EdgeRules | None = None,
+        *,
+        twins: bool = True,
     ) -> "CandidateParents":
-        """Sets that can move a margin; features outside `usable` (constant ones) stay isolated.
+        """Sets that can move a margin, and the smallest allowed set without the class to stand for all of those.
 
-        `within` lists for every feature, and for the class last, the features that may be parents; None: all.
+        Parameters
+        ----------
+        n_features, max_parents : int
+        usable : sequence of int or None
+            Features that may be parents and children; the others (of one state) keep to the required edges.
+        within : sequence or None
+            For every feature, and the class last, the features that may be parents besides required ones; None: all.
+        edges : EdgeRules or None
+        twins : bool
+            False: a set without the class is the empty one or none (the restricted sets of a decomposable score).
         """
-        pool = list(range(n_features)) if usable is None else sorted(usable)
-        sets: list[tuple[tuple[int, ...], ...]] = []
-        for node in range(n_features):
-            if node not in pool:
-                sets.append(((),))
-                continue
-            others = [j for j in pool if j != node and (within is None or j in within[node])]
-            with_class = [(*s, n_features) for size in range(max_parents) for s in combinations(others, size)]
-            sets.append(((), *with_class))
-        of_class = [j for j in pool if within is None or j in within[n_features]]
-        sets.append(tuple(s for size in range(max_parents + 1) for s in combinations(of_class, size)))
-        return cls(tuple(sets))
+        listed = margin_families(n_features, max_parents, usable, within, edges, twins=twins)
+        return cls.of_families(listed, edges)
 
     @classmethod
     def for_all(
-        cls, n_features: int, max_parents: int, usable: Sequence[int] | None = None, within: Pools | None = None
+        cls,
+        n_features: int,
+        max_parents: int,
+        usable: Sequence[int] | None = None,
+        within: Pools | None = None,
+        edges: EdgeRules | None = None,
     ) -> "CandidateParents":
-        """Every set of up to `max_parents` other nodes, the class an ordinary node; `within` as in `for_margins`."""
-        pool = [*(range(n_features) if usable is None else sorted(usable)), n_features]
-        sets = []
-        for node in range(n_features + 1):
-            others = [j for j in pool if j != node] if node in pool else []
-            if within is not None:
-                others = [j for j in others if j == n_features or j in within[node]]
-            sets.append(
-                tuple(s for size in range(min(max_parents, len(others)) + 1) for s in combinations(others, size))
-            )
-        return cls(tuple(sets))
+        """Every set of up to `max_parents` other nodes, the class an ordinary node; parameters as in `for_margins`."""
+        return cls.of_families(all_families(n_features, max_parents, usable, within, edges), edges)
+
+    @classmethod
+    def of_families(cls, listed: Sequence[Sequence[Family]], edges: EdgeRules | None = None) -> "CandidateParents":
+        """The sets of some families, node by node."""
+        for node, families in enumerate(listed):
+            if not families and edges is not None:
+                raise InputError(edges.nothing_left(node))
+        return cls(tuple(tuple(s for family in families for s in family.sets()) for families in listed))
 
     def without(self, dropped: NDArray[np.bool_]) -> "CandidateParents":
         """The candidates but for the columns marked, shape (n_columns,).
@@ -98,36 +107,6 @@ class CandidateParents:
         return CandidateParents(
             tuple(tuple(compress(s, kept[a:])) for s, a in zip(self.sets, self.offsets[:-1], strict=True))
         )
-
-    def restrict(
-        self, names: Sequence[str], required: NamedEdges = (), forbidden: NamedEdges = ()
-    ) -> "CandidateParents":
-        """Keep the sets that contain every required edge and no forbidden one (edges as ``(parent, child)`` names)."""
-        index = {name: k for k, name in enumerate(names)}
-        must: list[set[int]] = [set() for _ in names]
-        never: list[set[int]] = [set() for _ in names]
-        for edges, target in ((required, must), (forbidden, never)):
-            for parent, child in edges:
-                for name in (parent, child):
-                    if name not in index:
-                        raise InputError(
-                            f"Edge {(parent, child)!r} names the unknown node {name!r}; known: {list(names)}."
-                        )
-                target[index[child]].add(index[parent])
-        kept = []
-        for node, options in enumerate(self.sets):
-            clash = must[node] & never[node]
-            if clash:
-                raise InputError(f"Edge {(names[min(clash)], names[node])!r} is both required and forbidden.")
-            allowed = tuple(s for s in options if must[node] <= set(s) and not never[node] & set(s))
-            if not allowed:
-                raise InputError(
-                    f"Node {names[node]!r} has no candidate parent set that contains "
-                    f"{sorted(names[j] for j in must[node])} "
-                    f"and avoids {sorted(names[j] for j in never[node])}; raise max_parents or relax the edges."
-                )
-            kept.append(allowed)
-        return CandidateParents(tuple(kept))
 
     @property
     def n_nodes(self) -> int:
@@ -177,18 +156,30 @@ class CandidateParents:
         c = self.class_index
         return all(not s or c in s for options in self.sets[:-1] for s in options)
 
-    def choice(self, parents: Sequence[tuple[int, ...]]) -> NDArray[np.intp]:
-        """Columns that a structure chooses, one a node; sets without the class stand for the empty set where needed."""
+    def choice(self, parents: Sequence[tuple[int, ...]], idle: Collection[int] = ()) -> NDArray[np.intp]:
+        """Columns that stand for a structure, one a node.
+
+        Parents among `idle` (nodes of one state), all parents of such a node, and the parents of a feature without the
+        class change nothing: a candidate without some of them stands for the set where it is none itself.
+        """
         chosen = []
         for node, raw in enumerate(parents):
             wanted = tuple(sorted(raw))
-            column = self.column_of.get((node, wanted))
-            if column is None and node != self.class_index and self.class_index not in wanted:
-                column = self.column_of.get((node, ()))
-            if column is None:
+            known = [self.column_of[node, s] for s in self._equals(node, wanted, idle) if (node, s) in self.column_of]
+            if not known:
                 raise InputError(f"Parent set {wanted} of node {node} is not among its candidates.")
-            chosen.append(column)
+            chosen.append(known[0])
         return np.array(chosen, dtype=np.intp)
+
+    def _equals(self, node: int, wanted: tuple[int, ...], idle: Collection[int]) -> Iterator[tuple[int, ...]]:
+        """Sets that are worth what `wanted` is, itself first."""
+        yield wanted
+        droppable = [p for p in wanted if p in idle]
+        for size in range(1, len(droppable) + 1):
+            for some in combinations(droppable, size):
+                yield tuple(p for p in wanted if p not in some)
+        if node in idle or (node != self.class_index and self.class_index not in wanted):
+            yield from (s for s in self.sets[node] if self.class_index not in s and set(s) <= set(wanted))
 
     def parents_of_choice(self, choice: Sequence[int] | NDArray[np.intp]) -> tuple[tuple[int, ...], ...]:
         """Parents of every node for the columns chosen (one a node)."""
@@ -198,37 +189,3 @@ class CandidateParents:
         """CPT cells over all candidates together."""
         card = data.cardinalities
         return sum(card[node] * prod(card[p] for p in s) for node, s in self.columns)
-
-
-def estimate_columns(n_features: int, max_parents: int, *, margin: bool) -> int:
-    """Number of columns before any set is listed."""
-    if margin:
-        per_feature = 1 + sum(comb(max(n_features - 1, 0), k) for k in range(max_parents))
-        return n_features * per_feature + sum(comb(n_features, k) for k in range(max_parents + 1))
-    return (n_features + 1) * sum(comb(n_features, k) for k in range(max_parents + 1))
-
-
-def estimate_within(within: Pools, max_parents: int, *, margin: bool) -> int:
-    """The same under a restriction: the features that may be parents, for every feature and for the class last."""
-    if margin:
-        features = sum(1 + sum(comb(len(pool), k) for k in range(max_parents)) for pool in within[:-1])
-    else:
-        features = sum(comb(len(pool) + 1, k) for pool in within[:-1] for k in range(max_parents + 1))
-    return features + sum(comb(len(within[-1]), k) for k in range(max_parents + 1))
-
-
-def refuse_columns(
-    n_features: int, max_parents: int, *, margin: bool, max_columns: int, within: Pools | None = None
-) -> None:
-    """Raise `SizeLimitError` when listing the candidates would exceed `max_columns`."""
-    if within is None:
-        columns = estimate_columns(n_features, max_parents, margin=margin)
-    else:
-        columns = estimate_within(within, max_parents, margin=margin)
-    if columns > max_columns:
-        raise SizeLimitError(
-            f"{n_features} features with max_parents={max_parents} have {columns:,} candidate parent sets; "
-            f"the limit is max_columns={max_columns:,}. Lower max_parents, drop features, raise max_columns, or keep "
-            f"fewer candidates: restriction=restrict_candidates(data, k=5), candidates=5 of the classifier, "
-            f"--candidates 5 on the command line."
-        )

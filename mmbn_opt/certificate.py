@@ -1,23 +1,17 @@
 """Certificates: what can be recomputed from the data is recomputed; what cannot is marked as claimed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mmbn_opt.bounds import ObjectiveBounds
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.result import Certificate, Check, Result
+from mmbn_opt.solvers.ending import OBJECTIVE_TOLERANCE, Tolerances
 from mmbn_opt.status import BoundKind, TerminationStatus
 from mmbn_opt.trace import BoundTrace
 
-__all__ = ["OBJECTIVE_TOLERANCE", "PROOF_TOLERANCE", "ReprovedBound", "certify", "certify_run", "reproved_bound"]
-
-OBJECTIVE_TOLERANCE = 1e-8
-"""Relative difference that two ways of summing the same objective may have."""
-
-PROOF_TOLERANCE = 1e-6
-"""Relative gap at which OPTIMAL may stand for ``rel_gap=0``: the feasibility tolerance of floating-point solvers, which
-is as exact as their proofs are. The gap itself is always reported as it is."""
+__all__ = ["ReprovedBound", "certify", "certify_run", "reproved_bound"]
 
 
 def certify(model: Any, formulation: Formulation, result: Result | None = None) -> Certificate:
@@ -39,7 +33,8 @@ def certify(model: Any, formulation: Formulation, result: Result | None = None) 
     >>> model = mm.BayesianNetwork.fit(mm.naive_bayes(data), data)
     >>> print(certify(model, formulation))
     [ok] acyclic: 2 nodes, 1 edges
-    [ok] within the model class: at most 1 parents, 2 allowed
+    [ok] within the model class: all acyclic networks over 1 feature and 'class' with at most 2 parents a node
+    [ok] candidates cover the class: each parent set of the class has one among the 4 candidates with ...
     [ok] CPTs normalised: largest |row sum - 1| is ...
     [ok] parameters from the data: largest difference to a fresh estimate is 0.0e+00
     [ok] objective: 17.917595 recomputed from 10 samples
@@ -55,8 +50,9 @@ def certify(model: Any, formulation: Formulation, result: Result | None = None) 
         bounds=result.bounds,
         status=result.termination_status,
         trace=result.trace,
-        rel_gap=float(result.settings.get("rel_gap", 0.0)),
-        abs_gap=max(float(result.settings.get("abs_gap", 0.0)), formulation.negligible_gap),
+        tolerances=Tolerances(
+            float(result.settings.get("rel_gap", 0.0)), float(result.settings.get("abs_gap", 0.0)), formulation.scale
+        ),
         bound_source=str(result.stats.get("bound_source", result.solver_name)),
         reproved=reproved_bound(result.stats, formulation),
     )
@@ -69,8 +65,7 @@ def certify_run(
     bounds: ObjectiveBounds,
     status: TerminationStatus,
     trace: BoundTrace,
-    rel_gap: float,
-    abs_gap: float,
+    tolerances: Tolerances,
     bound_source: str,
     extra: Iterable[Check] = (),
     reproved: "ReprovedBound | None" = None,
@@ -91,10 +86,9 @@ def certify_run(
         Check("objective", agrees, objective),
         *extra,
         *_check_bounds(bounds, formulation, bound_source, reproved),
-        _check_status(bounds, status, rel_gap, abs_gap),
         _check_trace(trace, bounds),
     ]
-    return Certificate(tuple(checks))
+    return Certificate((*checks, _check_status(bounds, status, tolerances, Certificate(tuple(checks)).failures)))
 
 
 def _distance(model: Any, formulation: Formulation) -> tuple[Check, ...]:
@@ -173,11 +167,18 @@ def _no_weaker(bounds: ObjectiveBounds, proved: float) -> bool:
     return bounds.sense.sign * (bounds.dual_bound - proved) <= slack
 
 
-def _check_status(bounds: ObjectiveBounds, status: TerminationStatus, rel_gap: float, abs_gap: float) -> Check:
+def _check_status(
+    bounds: ObjectiveBounds, status: TerminationStatus, tolerances: Tolerances, failures: Sequence[Check]
+) -> Check:
     if status is not TerminationStatus.OPTIMAL:
         return Check("status", True, f"{status}: {status.sentence}")
-    closed = bounds.is_closed(max(rel_gap, PROOF_TOLERANCE), abs_gap)
-    return Check("status", closed, f"OPTIMAL claimed at a gap of {bounds.gap_rel:.2e} (asked: {rel_gap:g})")
+    if failures:
+        names = ", ".join(check.name for check in failures)
+        return Check("status", False, f"OPTIMAL cannot be said of an answer that failed its checks ({names})")
+    asked = f"asked: {tolerances.rel_gap:g} relative, {tolerances.abs_gap:g} absolute"
+    granted = f"{tolerances.relative:g} or {tolerances.absolute:.2g} count as closed"
+    gap = f"{bounds.gap_rel:.2e} relative, {bounds.gap_abs:.2e} absolute"
+    return Check("status", tolerances.closed(bounds), f"OPTIMAL claimed at a gap of {gap} ({asked}; {granted})")
 
 
 def _check_trace(trace: BoundTrace, bounds: ObjectiveBounds) -> Check:

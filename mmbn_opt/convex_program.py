@@ -96,11 +96,10 @@ class ConvexProgram:
         )
 
     @property
-    def negligible(self) -> float:
-        """Absolute gap that is as good as none where the optimum is near 0 (separable data)."""
-        # There a relative gap means nothing.
-        scale = 1.0 if self.gamma is None else self.gamma
-        return 1e-6 * float(self.margins.weight.sum()) * scale * (self.strength or 1.0)
+    def scale(self) -> float:
+        """What the losses of all samples add up to where no margin is reached: total weight times gamma times B."""
+        gamma = 1.0 if self.gamma is None else self.gamma
+        return float(self.margins.weight.sum()) * gamma * (self.strength or 1.0)
 
     @property
     def is_linear(self) -> bool:

@@ -12,6 +12,7 @@ from mmbn_opt.result import Result
 from mmbn_opt.run import Run
 from mmbn_opt.solve_state import RunCallback, SolveState
 from mmbn_opt.solvers.base import Solver
+from mmbn_opt.solvers.ending import Tolerances
 from mmbn_opt.solvers.registry import get_solver_class, solver_table
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ def _plan(
         formulation = formulation.with_validation(validation, seed=seed)
     if threads > 1:
         formulation = formulation.with_threads(threads)
-    state = SolveState(formulation, time_limit, rel_gap, max(abs_gap, formulation.negligible_gap), callback, kind)
+    state = SolveState(formulation, time_limit, Tolerances(rel_gap, abs_gap, scale=0.0), callback, kind)
     size = formulation.estimate_size(kind)
     formulation.refuse_oversized(kind)
     return Job(state, engine, availability.version or "", rule, size, settings, starts, seed)

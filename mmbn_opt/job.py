@@ -1,5 +1,6 @@
 """A checked call of `solve`: starts, program, solver, model and certificate, within one wall budget."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,9 +11,11 @@ from mmbn_opt.program import Program, ProgramSize
 from mmbn_opt.result import Certificate, Result, Seconds
 from mmbn_opt.solve_state import SolveState
 from mmbn_opt.solvers.base import Solver, SolverResult
-from mmbn_opt.status import SolutionStatus
+from mmbn_opt.status import SolutionStatus, TerminationStatus
 
 __all__ = ["Job"]
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -81,12 +84,17 @@ class Job:
                 bounds=state.bounds,
                 status=status,
                 trace=trace,
-                rel_gap=state.rel_gap,
-                abs_gap=state.abs_gap,
+                tolerances=state.tolerances,
                 bound_source=f"{state.bound_source} {self.version}" if by_engine else state.bound_source,
                 extra=() if program is None or solution is None else (state.check_vector(program, solution),),
                 reproved=reproved_bound(answer.stats, formulation) if answer is not None else None,
             )
+        raw_status = answer.raw_status if answer is not None else "solver not called"
+        if status is TerminationStatus.OPTIMAL and not certificate.ok:
+            # Whoever is at fault: what cannot be certified is not called optimal.
+            failed = "; ".join(map(str, certificate.failures))
+            logger.error("the answer of %s failed its checks: %s", engine.name, failed)
+            status, raw_status = TerminationStatus.NUMERICAL_ERROR, f"{raw_status}; its certificate failed: {failed}"
         stats = dict(answer.stats) if answer is not None else {}
         stats |= {"bound_source": state.bound_source, "incumbent_source": state.best_source}
         if answer is not None:
@@ -97,7 +105,7 @@ class Job:
             certificate=certificate,
             termination_status=status,
             solution_status=_solution_status(state),
-            raw_status=answer.raw_status if answer is not None else "solver not called",
+            raw_status=raw_status,
             solution=solution,
             bounds=state.bounds,
             trace=trace,

@@ -50,9 +50,9 @@ class MarkovProgram:
         return ProgramSize(self.margins.n_parameters, 0, rows, 2 * rows * self.margins.n_factors)
 
     @property
-    def negligible(self) -> float:
-        """No absolute gap is: the optimum is positive."""
-        return 0.0
+    def scale(self) -> float:
+        """Objective at ``w = 0``, where no margin is reached."""
+        return self.C * float(self.margins.weight.sum()) * float(self.delta.max())
 
     @property
     def is_linear(self) -> bool:

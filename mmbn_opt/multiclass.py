@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from mmbn_opt.bounds import ObjectiveBounds
-from mmbn_opt.certificate import OBJECTIVE_TOLERANCE
 from mmbn_opt.dispatch import solve
 from mmbn_opt.formulations.constrained_maximum_margin import ConstrainedMaximumMargin
 from mmbn_opt.formulations.multiclass_margin import MulticlassMargin
 from mmbn_opt.result import Certificate, Check, Result, Seconds
 from mmbn_opt.solvers.base import Solver
+from mmbn_opt.solvers.ending import OBJECTIVE_TOLERANCE
 from mmbn_opt.status import SolutionStatus, TerminationStatus
 from mmbn_opt.trace import TraceRecord, TraceRecorder
 

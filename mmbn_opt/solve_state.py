@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt.bounds import ObjectiveBounds
-from mmbn_opt.certificate import OBJECTIVE_TOLERANCE, PROOF_TOLERANCE
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.program import Program, ProgramKind
 from mmbn_opt.result import Check
 from mmbn_opt.solvers.base import Solver, SolverEvent, SolverResult
+from mmbn_opt.solvers.ending import ABSOLUTE_FLOOR, OBJECTIVE_TOLERANCE, Tolerances
 from mmbn_opt.status import TerminationStatus
 from mmbn_opt.trace import TraceRecord, TraceRecorder
 
@@ -38,8 +38,7 @@ class SolveState:
 
     formulation: Formulation
     time_limit: float | None
-    rel_gap: float
-    abs_gap: float
+    tolerances: Tolerances
     callback: RunCallback | None
     kind: ProgramKind
     origin: float = field(default_factory=time.perf_counter)
@@ -75,8 +74,8 @@ class SolveState:
         return self.recorder.bounds
 
     def closed(self) -> bool:
-        """Whether the proved gap is within the tolerances asked for."""
-        return self.bounds.is_closed(self.rel_gap, self.abs_gap)
+        """Whether to go on could bring nothing."""
+        return self.tolerances.leave_nothing(self.bounds)
 
     def request_stop(self) -> None:
         """Ask for an early end."""
@@ -126,7 +125,9 @@ class SolveState:
         primal = self.bounds.primal_bound
         if primal is not None:
             crossing = self.formulation.sense.sign * (value - primal)
-            if -self.rounding <= crossing <= OBJECTIVE_TOLERANCE * max(1.0, abs(primal)):
+            floor = ABSOLUTE_FLOOR * self.tolerances.scale
+            rounding = floor if abs(primal) <= floor else self.rounding
+            if -rounding <= crossing <= OBJECTIVE_TOLERANCE * max(1.0, abs(primal)):
                 value = primal
         if self.bounds.better_dual(value):
             self.bound_source = source
@@ -146,11 +147,11 @@ class SolveState:
         formulation = self.formulation
         trivial, bound = formulation.trivial_start(), formulation.trivial_bound()
         self.rounding = ROUNDING * abs(bound or 0.0)
+        self.tolerances = replace(self.tolerances, scale=formulation.scale)
         self.offer(trivial.model, trivial.source, event="start", dual=bound, at=0.0)
         given = None if starts is None else list(starts)
         for model in given or ():
-            formulation.encode(model, self.kind)  # raises when the model is outside the model class
-            self.offer(model, "given start", event="start")
+            self.offer(formulation.adopt(model, self.kind), "given start", event="start")
         if given == [] or self.should_end():
             return
         # Heuristics get at most a third of the budget; they end by count long before on most data.
@@ -180,14 +181,13 @@ class SolveState:
 
     def termination(self, answer: SolverResult | None) -> TerminationStatus:
         """Why the run ended; OPTIMAL only when the recomputed gap is closed."""
-        claimed = answer is not None and answer.termination_status is TerminationStatus.OPTIMAL
-        tolerance = PROOF_TOLERANCE if claimed else OBJECTIVE_TOLERANCE
         if answer is not None and answer.termination_status in (
             TerminationStatus.INFEASIBLE,
             TerminationStatus.UNBOUNDED,
         ):
             return answer.termination_status if self.best is None else TerminationStatus.NUMERICAL_ERROR
-        if self.bounds.is_closed(max(self.rel_gap, tolerance), self.abs_gap):
+        claimed = answer is not None and answer.termination_status is TerminationStatus.OPTIMAL
+        if self.closed() or (claimed and self.tolerances.closed(self.bounds)):
             return TerminationStatus.OPTIMAL
         if self.interrupted or self.stop_requested:
             return TerminationStatus.INTERRUPTED
@@ -195,7 +195,7 @@ class SolveState:
             return TerminationStatus.TIME_LIMIT
         if claimed:
             logger.warning("the solver claims OPTIMAL, but the recomputed gap is %.3g", self.bounds.gap_rel)
-            return TerminationStatus.NUMERICAL_ERROR
+            return TerminationStatus.SLOW_PROGRESS
         return answer.termination_status
 
     def check_vector(self, program: Program, solution: NDArray[np.float64]) -> Check:

@@ -89,11 +89,6 @@ def is_acyclic(parents: Parents) -> bool:
     return True
 
 
-def varying(rows) -> list[int]:
-    """Features with more than one observed state; constant columns bring no candidates, whatever they declare."""
-    return [j for j in range(len(rows[0]) - 1) if len({row[j] for row in rows}) > 1]
-
-
 def margin_sets(n_features: int, max_parents: int, usable=None) -> list[list[tuple[int, ...]]]:
     """Parent sets that can move a margin, node by node, class last."""
     pool = list(range(n_features)) if usable is None else usable
@@ -127,7 +122,7 @@ def all_dags(options: list[list[tuple[int, ...]]]) -> Iterator[Parents]:
 def best_margin(rows, weights, card, max_parents: int, gamma: float, *, binary: bool = False) -> float:
     """Largest soft margin over all DAGs, from alphas tabulated by the plain loops above."""
     n_features = len(card) - 1
-    options = margin_sets(n_features, max_parents, varying(rows))
+    options = margin_sets(n_features, max_parents)
     alpha: list[dict[tuple[int, ...], np.ndarray]] = []
     for node, sets in enumerate(options):
         alpha.append({s: _alphas(rows, weights, card, node, s, binary=binary) for s in sets})
@@ -165,7 +160,7 @@ def _alphas(rows, weights, card, node, parents, *, binary: bool) -> np.ndarray:
 
 
 def best_decomposable(rows, weights, card, max_parents: int, score: str, ess: float = 1.0) -> float:
-    options = all_sets(len(card) - 1, max_parents, varying(rows))
+    options = all_sets(len(card) - 1, max_parents)
     local = [
         {s: family_score(rows, weights, card, node, s, score, ess) for s in sets} for node, sets in enumerate(options)
     ]

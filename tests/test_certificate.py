@@ -9,6 +9,7 @@ from strategies import dataset_of
 import mmbn_opt as mm
 from mmbn_opt.bounds import ObjectiveBounds
 from mmbn_opt.certificate import certify_run
+from mmbn_opt.solvers.ending import Tolerances
 from mmbn_opt.status import Sense, TerminationStatus
 from mmbn_opt.trace import TraceRecorder
 
@@ -30,7 +31,8 @@ def test_a_good_model_passes(problem):
     certificate = mm.certify(model, form)
     assert certificate.ok
     assert set(verdicts(certificate)) == {
-        "acyclic", "within the model class", "CPTs normalised", "parameters from the data", "objective",
+        "acyclic", "within the model class", "candidates cover the class", "CPTs normalised",
+        "parameters from the data", "objective",
     }  # fmt: skip
 
 
@@ -69,7 +71,7 @@ def test_false_claims_are_noticed(problem, change, failing):
     recorder.record(primal=bounds.primal_bound + change.get("trace", 0.0), dual=bounds.dual_bound, source="test")
     certificate = certify_run(
         model, form, bounds=bounds, status=change.get("status", TerminationStatus.TIME_LIMIT), trace=recorder.finish(),
-        rel_gap=0.0, abs_gap=0.0, bound_source="a liar",
+        tolerances=Tolerances(0.0, 0.0), bound_source="a liar",
     )  # fmt: skip
     assert not certificate.ok
     assert failing in [check.name for check in certificate.failures]
@@ -85,7 +87,7 @@ def test_foreign_bounds_are_marked_as_claimed_and_trivial_ones_as_proved(problem
         recorder.record(primal=value, dual=dual, source="test")
         certificate = certify_run(
             model, form, bounds=bounds, status=TerminationStatus.TIME_LIMIT, trace=recorder.finish(),
-            rel_gap=0.0, abs_gap=0.0, bound_source="highs 1.16",
+            tolerances=Tolerances(0.0, 0.0), bound_source="highs 1.16",
         )  # fmt: skip
         return next(check for check in certificate.checks if check.name == "bound proved")
 

@@ -60,7 +60,7 @@ def fake(monkeypatch):
 
 def test_a_solver_that_lies_about_optimality_is_caught(form, fake):
     result = mm.solve(form, fake(dual=-1e9))
-    assert result.termination_status is TerminationStatus.NUMERICAL_ERROR
+    assert result.termination_status is TerminationStatus.SLOW_PROGRESS
     assert result.solution_status is SolutionStatus.FEASIBLE
     assert result.bounds.primal_bound == pytest.approx(form.evaluate(result.model))
 
@@ -152,7 +152,7 @@ def test_given_starts_are_used_and_checked(form):
     assert again.bounds.primal_bound == best.bounds.primal_bound
     assert "given start" in [r.source for r in again.trace]
     wide = form.model_of(mm.from_edges(form.data, [("x0", "x1"), ("x2", "x1"), ("class", "x1")]))
-    with pytest.raises(InputError, match="not among its candidates"):
+    with pytest.raises(InputError, match="'x1' has 3 parents, at most 2 are allowed"):
         mm.solve(form, starts=[wide])
 
 

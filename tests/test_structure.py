@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mmbn_opt as mm
-from mmbn_opt.candidates import CandidateParents, estimate_columns
+from mmbn_opt.candidates import CandidateParents
 from mmbn_opt.exceptions import InputError, SizeLimitError
+from mmbn_opt.parent_families import EdgeRules, all_families, margin_families
 from mmbn_opt.structure import Structure, find_cycle
 
 
@@ -61,29 +62,63 @@ def test_from_edges_uses_the_names_of_the_data():
 def test_candidate_counts_follow_the_papers_rule(n, k):
     margin = CandidateParents.for_margins(n, k)
     assert [sorted(s) for s in margin.sets] == [sorted(s) for s in reference.margin_sets(n, k)]
-    assert margin.n_columns == estimate_columns(n, k, margin=True)
+    assert margin.n_columns == columns_of(margin_families(n, k))
     everything = CandidateParents.for_all(n, k)
     assert [sorted(s) for s in everything.sets] == [sorted(s) for s in reference.all_sets(n, k)]
-    assert everything.n_columns == estimate_columns(n, k, margin=False)
+    assert everything.n_columns == columns_of(all_families(n, k))
     assert margin.class_parents_block_features
     # With one feature all non-empty sets hold the class, whatever the rule.
     assert everything.class_parents_block_features == (n == 1)
 
 
-def test_restrictions_keep_required_and_drop_forbidden_edges():
+def columns_of(listed):
+    return sum(family.count for families in listed for family in families)
+
+
+def test_edge_rules_keep_required_and_drop_forbidden_edges():
     names = ("a", "b", "class")
-    sets = CandidateParents.for_margins(2, 2).restrict(names, required=[("class", "a")], forbidden=[("a", "class")])
+    rules = EdgeRules.of(names, required=[("class", "a")], forbidden=[("a", "class")])
+    sets = CandidateParents.for_margins(2, 2, edges=rules)
     assert sets.sets == (((2,), (1, 2)), ((), (2,), (0, 2)), ((), (1,)))
-    for required, forbidden, text in (
-        ([("a", "b")], [("a", "b")], "both required and forbidden"),
+    everything = CandidateParents.for_all(2, 2, edges=rules)
+    assert everything.sets == (((2,), (1, 2)), ((), (0,), (2,), (0, 2)), ((), (1,)))
+
+
+def test_the_smallest_set_without_the_class_stands_for_all_of_them():
+    """Required parents may stand without the class node: such a set moves no margin, but it is allowed."""
+    rules = EdgeRules.of(("a", "b", "class"), required=[("a", "b")])
+    assert CandidateParents.for_margins(2, 2, edges=rules).sets[1] == ((0,), (0, 2))
+    assert CandidateParents.for_margins(2, 1, edges=rules).sets[1] == ((0,),)
+    assert CandidateParents.for_margins(2, 2, edges=rules, twins=False).sets[1] == ((0, 2),)
+    no_class = EdgeRules.of(("a", "b", "class"), required=[("a", "b")], forbidden=[("class", "b")])
+    assert CandidateParents.for_margins(2, 2, edges=no_class).sets[1] == ((0,),)
+
+
+def test_features_of_one_state_keep_to_the_required_edges():
+    rules = EdgeRules.of(("a", "b", "class"), required=[("a", "b"), ("class", "a")])
+    for make in (CandidateParents.for_margins, CandidateParents.for_all):
+        assert make(2, 2, usable=[1], edges=rules).sets == (((2,),), ((0,), (0, 2)), ((), (1,)))
+        assert make(2, 2, usable=[1]).sets == (((),), ((), (2,)), ((), (1,)))
+
+
+@pytest.mark.parametrize(
+    ("required", "forbidden", "text"),
+    [
+        ([("a", "b")], [("a", "b")], r"Edge \('a', 'b'\) is both required and forbidden"),
         ([("a", "zzz")], [], "unknown node 'zzz'"),
-        ([("a", "b"), ("b", "class"), ("a", "class"), ("class", "b")], [("class", "a")], None),
-    ):
-        if text:
-            with pytest.raises(InputError, match=text):
-                CandidateParents.for_margins(2, 2).restrict(names, required, forbidden)
-    with pytest.raises(InputError, match="Node 'b' has no candidate parent set that contains"):
-        CandidateParents.for_margins(2, 1).restrict(names, required=[("a", "b")])
+        ([("a", "b"), ("b", "class"), ("class", "a")], [], "The required edges .* form a cycle"),
+    ],
+)
+def test_edge_rules_that_cannot_be_kept_are_refused(required, forbidden, text):
+    with pytest.raises(InputError, match=text):
+        EdgeRules.of(("a", "b", "class"), required, forbidden)
+
+
+def test_more_required_parents_than_allowed_are_refused_by_name():
+    rules = EdgeRules.of(("a", "b", "class"), required=[("a", "b"), ("class", "b")])
+    for make in (CandidateParents.for_margins, CandidateParents.for_all):
+        with pytest.raises(InputError, match="Node 'b' has no candidate parent set that contains"):
+            make(2, 1, edges=rules)
 
 
 def test_wide_data_are_refused_before_sets_are_listed():
@@ -99,6 +134,8 @@ def test_sets_without_the_class_stand_for_the_empty_set():
     sets = CandidateParents.for_margins(2, 2)
     choice = sets.choice(((1,), (), ()))
     assert sets.parents_of_choice(choice) == ((), (), ())
+    required = CandidateParents.for_margins(3, 2, edges=EdgeRules.of(("a", "b", "d", "class"), [("a", "b")]))
+    assert required.parents_of_choice(required.choice(((), (0, 2), (), ()))) == ((), (0,), (), ())
     with pytest.raises(InputError, match="not among its candidates"):
         CandidateParents.for_margins(3, 1).choice(((1, 3), (), (), ()))
 

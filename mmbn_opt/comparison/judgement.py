@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmbn_opt.bounds import ObjectiveBounds
-from mmbn_opt.certificate import PROOF_TOLERANCE
 from mmbn_opt.comparison.metrics import primal_integral, seconds_to_gap, seconds_to_objective
 from mmbn_opt.comparison.record import RunRecord
+from mmbn_opt.solvers.ending import Tolerances
 from mmbn_opt.status import TerminationStatus
 
 __all__ = ["COLUMNS", "GAPS", "Judgement", "judge", "table_row"]
@@ -80,7 +80,7 @@ def table_row(run: RunRecord, judgement: Judgement) -> dict[str, Any]:
     solved, trusted = judgement.solved(run), judgement.trusted(run)
     bounds, trace = run.bounds, run.trace
     first = trace.first_incumbent_sec()
-    proof = seconds_to_gap(trace, max(run.rel_gap, PROOF_TOLERANCE), run.abs_gap)
+    proof = seconds_to_gap(trace, Tolerances(run.rel_gap, run.abs_gap).relative, run.abs_gap)
     proved = solved and run.status is TerminationStatus.OPTIMAL
     values: dict[str, Any] = {
         "formulation": run.formulation,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mmbn_opt.bounds import ObjectiveBounds
 from mmbn_opt.exceptions import InputError
+from mmbn_opt.solvers.ending import Tolerances
 from mmbn_opt.trace import BoundTrace
 
 if TYPE_CHECKING:
@@ -39,10 +41,9 @@ def seconds_to_gap(trace: BoundTrace, rel_gap: float, abs_gap: float = 0.0) -> f
     >>> [seconds_to_gap(trace, gap) for gap in (0.5, 0.02, 0.0)]
     [0.0, 1.0, 4.0]
     """
-    from mmbn_opt.bounds import ObjectiveBounds
-
+    tolerances = Tolerances(rel_gap, abs_gap, scale=0.0)
     for record in trace:
-        if ObjectiveBounds(trace.sense, record.primal_bound, record.dual_bound).is_closed(rel_gap, abs_gap):
+        if tolerances.leave_nothing(ObjectiveBounds(trace.sense, record.primal_bound, record.dual_bound)):
             return record.time_sec
     return math.nan
 

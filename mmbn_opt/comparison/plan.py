@@ -13,6 +13,7 @@ from mmbn_opt.dispatch import choose_solver
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.solvers.base import Solver
+from mmbn_opt.solvers.ending import Tolerances
 from mmbn_opt.solvers.registry import get_solver_class, solver_names
 from mmbn_opt.status import Sense
 
@@ -168,7 +169,7 @@ def _runs(
             grace=limits.grace,
             memory_limit=limits.memory_limit,
             rel_gap=limits.rel_gap,
-            abs_gap=max(limits.abs_gap, formulation.negligible_gap),
+            abs_gap=Tolerances(limits.rel_gap, limits.abs_gap, formulation.scale).absolute,
             threads=limits.threads,
             solver_version=version,
             payload=cloudpickle.dumps((problem, solver, settings)),

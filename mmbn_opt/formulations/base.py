@@ -57,9 +57,12 @@ class Formulation(ABC):
         return None
 
     @property
-    def negligible_gap(self) -> float:
-        """Absolute gap that is as good as none; above 0 where the optimum may be 0 and no relative gap is small."""
-        return 0.0
+    def scale(self) -> float:
+        """What the absolute values of the objective's terms add up to, about; rounding errors are in proportion to it.
+
+        Where the optimum is 0 no relative gap is small; an absolute one is small beside this.
+        """
+        return abs(self.trivial_bound() or 1.0)
 
     @abstractmethod
     def estimate_size(self, kind: ProgramKind) -> ProgramSize:
@@ -80,6 +83,14 @@ class Formulation(ABC):
     @abstractmethod
     def encode(self, model: Any, kind: ProgramKind) -> FloatArray:
         """Vector of the program of a kind that stands for a model."""
+
+    def adopt(self, model: Any, kind: ProgramKind) -> Any:
+        """What the program can say of a model from elsewhere: the start that counts.
+
+        A structure formulation makes its parameters anew, and a floor lifts what lies below it: another model's own
+        figures would be no value of this problem. `InputError` when it is outside the model class.
+        """
+        return self.recover(self.encode(model, kind))
 
     @abstractmethod
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -16,9 +16,12 @@ from ..heuristics.order_search import OrderSearch
 from ..heuristics.trees import naive_bayes, tan_cmi
 from ..local_scores import dominated_columns, local_scores
 from ..network import BayesianNetwork
+from ..parent_families import EdgeRules, Family, all_families, margin_families
 from ..program import ProgramKind, ProgramSize
-from ..scores import DecomposableScore, structure_score
+from ..result import Check
+from ..scores import DecomposableScore, family_score, structure_score
 from ..structure import Structure
+from ..structure_class import StructureClass
 from .base import Start
 from .structure_program import StructureFormulation
 
@@ -77,9 +80,15 @@ class DecomposableStructure(StructureFormulation):
         if not 0 < self.ess < math.inf:
             raise InputError(f"ess must be a finite number > 0, got {self.ess!r}.")
 
-    @property
-    def _margin_candidates(self) -> bool:
-        return self.parent_sets == "margin"
+    @cached_property
+    def structure_class(self) -> StructureClass:
+        """The class of structures that every claim is made for."""
+        return replace(super().structure_class, class_in_every_set=self.parent_sets == "margin")
+
+    def _families(self, rules: EdgeRules) -> list[list[Family]]:
+        within = None if self.restriction is None else self.restriction.partners
+        shape = self.data.n_features, self.max_parents, self.usable_features, within, rules
+        return margin_families(*shape, twins=False) if self.parent_sets == "margin" else all_families(*shape)
 
     @cached_property
     def _scored(self) -> tuple[CandidateParents, FloatArray]:
@@ -101,21 +110,24 @@ class DecomposableStructure(StructureFormulation):
 
     def choice_of(self, structure: Structure) -> NDArray[np.intp]:
         """Columns of a structure; a parent set that was left out is replaced by its best subset."""
+        self._require_membership(structure)
         chosen = []
         for node, parents in enumerate(structure.parents):
-            allowed = self.restriction is None or self.restriction.allows(node, parents)
             inside = [s for s in self.candidates.sets[node] if set(s) <= set(parents)]
-            if not inside or not allowed or len(parents) > self.max_parents:
-                raise InputError(f"Parent set {parents} of {structure.names[node]!r} is not among its candidates.")
             columns = [self.candidates.column_of[node, s] for s in inside]
             chosen.append(max(columns, key=lambda k: self.local_scores[k]))
         return np.array(chosen, dtype=np.intp)
 
-    def _within_candidates(self, structure: Structure) -> Structure | None:
-        try:
-            return self.structure_of(self.choice_of(structure))
-        except InputError:
-            return None
+    def _check_cover(self) -> Check:
+        def worth(node: int, parents: tuple[int, ...]) -> float:
+            return family_score(self.merged, node, parents, self.score, self.ess)
+
+        missing, held = self.structure_class.uncovered_by_scores(self.candidates.sets, worth)
+        words = (
+            f"of the parent sets of the class that are not among the {self.candidates.n_columns:,} candidates, {held} "
+            "were scored anew: each holds a candidate that scores no less"
+        )
+        return Check("candidates cover the class", missing is None, missing or words)
 
     def _loss(self) -> LinearLoss:
         return LinearLoss(self.local_scores)
@@ -146,14 +158,13 @@ class DecomposableStructure(StructureFormulation):
 
         Where a maximum branching is the optimum (`solved_by_branching`) there is nothing to search for.
         """
-        structures = [self._within_candidates(make(self.merged)) for make in (naive_bayes, tan_cmi)]
         best = self.choice_of(self.trivial_start().model.structure)
-        for name, structure in zip(("naive_bayes", "tan_cmi"), structures, strict=True):
-            if structure is not None:
-                choice = self.choice_of(structure)
-                yield Start(self.model_of(structure), name)
-                if self.local_scores[choice].sum() > self.local_scores[best].sum():
-                    best = choice
+        for name, make in (("naive_bayes", naive_bayes), ("tan_cmi", tan_cmi)):
+            structure = self.nearest(make(self.merged))
+            choice = self.choice_of(structure)
+            yield Start(self.model_of(structure), name)
+            if self.local_scores[choice].sum() > self.local_scores[best].sum():
+                best = choice
         if self.solved_by_branching:
             return
         for choice, _ in OrderSearch(self.candidates, -self.local_scores, seed=seed, deadline=deadline).run(best):

@@ -171,9 +171,9 @@ class MaxMarginRelaxation(StructureParameters):
         return self.program.linear_form()
 
     @property
-    def negligible_gap(self) -> float:
-        """Absolute gap that is as good as none near the optimum 0 of separable data."""
-        return self.program.negligible
+    def scale(self) -> float:
+        """Loss of all samples where no margin is reached."""
+        return self.program.scale
 
     def prove_bound(self, multipliers: FloatArray) -> float:
         """Lower bound of the optimum, computed afresh from multipliers (``stats["multipliers"]`` of a result).

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..candidates import CandidateParents, refuse_columns
+from ..candidates import CandidateParents
 from ..choice_program import ChoiceProgram, ConcaveTerm
 from ..counts import refuse_large_tables
 from ..data import DiscreteDataset
@@ -22,11 +22,13 @@ from ..heuristics.objectives import Loss
 from ..heuristics.sparse_candidates import CandidateRestriction
 from ..heuristics.trees import naive_bayes, tan_cmi
 from ..network import BayesianNetwork
+from ..parent_families import EdgeRules, Family, margin_families, refuse_columns
 from ..program import MixedIntegerProgram, Program, ProgramKind, ProgramSize
 from ..result import Check
 from ..smoothing import Smoothing, as_smoothing
 from ..status import BoundKind, Sense
 from ..structure import Structure, find_cycle
+from ..structure_class import StructureClass
 from ._estimate_checks import check_acyclic, check_estimates
 from .acyclicity import AcyclicityRows, acyclicity_rows, count_acyclicity, order_values, resolve
 from .base import Formulation, Start
@@ -94,10 +96,21 @@ class StructureFormulation(Formulation):
         return as_smoothing(self.smoothing)
 
     @cached_property
+    def structure_class(self) -> StructureClass:
+        """The class of structures that every claim is made for."""
+        return StructureClass(
+            self.data,
+            self.max_parents,
+            self.required_edges,
+            self.forbidden_edges,
+            None if self.restriction is None else self.restriction.partners,
+            str(self.restriction or ""),
+        )
+
+    @cached_property
     def usable_features(self) -> list[int]:
-        """Features with more than one observed state; constant ones bring no candidates."""
-        constant = set(self.merged.constant_features())
-        return [j for j in range(self.data.n_features) if j not in constant]
+        """Features of more than one declared state; no edge at the others changes any score."""
+        return [j for j, size in enumerate(self.data.cardinalities[:-1]) if size > 1]
 
     @cached_property
     def candidates(self) -> CandidateParents:
@@ -108,19 +121,15 @@ class StructureFormulation(Formulation):
         return sets
 
     def _all_candidates(self) -> CandidateParents:
-        within = None if self.restriction is None else self.restriction.partners
-        usable, margin = self.usable_features, self._margin_candidates
-        refuse_columns(len(usable), self.max_parents, margin=margin, max_columns=self.max_columns, within=within)
-        make = CandidateParents.for_margins if margin else CandidateParents.for_all
-        sets = make(self.data.n_features, self.max_parents, usable, within)
-        if self.required_edges or self.forbidden_edges:
-            names = (*self.data.feature_names, self.data.class_name)
-            sets = sets.restrict(names, self.required_edges, self.forbidden_edges)
-        return sets
+        rules = EdgeRules.of(self.structure_class.names, self.required_edges, self.forbidden_edges)
+        listed = self._families(rules)
+        refuse_columns(listed, max_columns=self.max_columns)
+        return CandidateParents.of_families(listed, rules)
 
-    @property
-    def _margin_candidates(self) -> bool:
-        return True
+    def _families(self, rules: EdgeRules) -> list[list[Family]]:
+        """Families of the parent sets to choose from: for a margin score."""
+        within = None if self.restriction is None else self.restriction.partners
+        return margin_families(self.data.n_features, self.max_parents, self.usable_features, within, rules)
 
     @cached_property
     def _acyclicity_rows(self) -> AcyclicityRows:
@@ -149,7 +158,8 @@ class StructureFormulation(Formulation):
         order_rows, order_columns = count_acyclicity(self.candidates, self.acyclicity)
         rows = self.candidates.n_nodes + order_rows + self._score_rows()
         columns = structure_columns + self._score_columns() + order_columns
-        varying = structure_columns - sum(() in options for options in self.candidates.sets[:-1])
+        c = self.candidates.class_index
+        varying = structure_columns - sum(c not in s for options in self.candidates.sets[:-1] for s in options)
         dense = self._score_rows() * (varying + 1) + structure_columns * (2 * self.candidates.n_nodes)
         return ProgramSize(columns, structure_columns, rows, dense)
 
@@ -264,8 +274,13 @@ class StructureFormulation(Formulation):
         return self.model_of(self.structure_of(choice))
 
     def choice_of(self, structure: Structure) -> Choice:
-        """Columns that a structure chooses; `InputError` when it is outside the model class."""
-        return self.candidates.choice(structure.parents)
+        """Columns that stand for a structure; `InputError` when it is outside the model class."""
+        self._require_membership(structure)
+        return self.candidates.choice(structure.parents, self.structure_class.idle())
+
+    def _require_membership(self, structure: Structure) -> None:
+        if (reason := self.structure_class.objection(structure)) is not None:
+            raise InputError(f"The structure is outside the model class: {reason}.")
 
     def encode(self, model: BayesianNetwork, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> FloatArray:
         """Program vector of a network: its columns and, in the row form, score columns and a topological order."""
@@ -287,8 +302,7 @@ class StructureFormulation(Formulation):
     def trivial_start(self) -> Start:
         """The empty graph, or the required edges alone."""
         empty = [min(options, key=len) for options in self.candidates.sets]
-        if find_cycle(empty):
-            raise InputError(f"The required edges {list(self.required_edges)} form a cycle.")
+        assert not find_cycle(empty)
         structure = Structure(self.data.feature_names, self.data.class_name, tuple(empty))
         return Start(self.model_of(structure), "empty graph")
 
@@ -297,9 +311,7 @@ class StructureFormulation(Formulation):
         best: Structure | None = None
         best_value = -math.inf
         for name, make in (("naive_bayes", naive_bayes), ("tan_cmi", tan_cmi)):
-            structure = self._within_candidates(make(self.merged))
-            if structure is None:
-                continue
+            structure = self.nearest(make(self.merged))
             model = self.model_of(structure)
             value = self.evaluate(model)
             yield Start(model, name)
@@ -310,16 +322,11 @@ class StructureFormulation(Formulation):
         for choice, _ in search.run(self.choice_of(start)):
             yield Start(self.model_of(self.structure_of(choice)), "local_search")
 
-    def _within_candidates(self, structure: Structure) -> Structure | None:
-        """The structure, with constant features isolated, if every parent set is a candidate; else None."""
-        usable = {*self.usable_features, self.data.n_features}
-        parents = tuple(
-            tuple(p for p in ps if p in usable) if node in usable else () for node, ps in enumerate(structure.parents)
-        )
-        try:
-            return self.structure_of(self.candidates.choice(parents))
-        except InputError:
-            return None
+    def nearest(self, structure: Structure) -> Structure:
+        """A structure of the class, by its candidates, that keeps what it can of the one given."""
+        parents = self.structure_class.nearest(structure.parents)
+        inside = Structure(self.data.feature_names, self.data.class_name, parents)
+        return self.structure_of(self.choice_of(inside))
 
     # -- checks -------------------------------------------------------------------------------------------------
 
@@ -328,20 +335,22 @@ class StructureFormulation(Formulation):
         return (
             check_acyclic(model),
             self._check_membership(model.structure),
+            self._check_cover(),
             *check_estimates(model, self.data, self.prior),
         )
 
     def _check_membership(self, structure: Structure) -> Check:
-        try:
-            self.choice_of(structure)
-        except InputError as error:
-            return Check("within the model class", False, str(error))
-        detail = f"at most {structure.max_parents} parents, {self.max_parents} allowed"
-        if self.required_edges or self.forbidden_edges:
-            detail += f"; {len(self.required_edges)} required and {len(self.forbidden_edges)} forbidden edges kept"
-        if self.restriction is not None:
-            detail += f"; a restricted class, every claim is within {self.restriction}"
-        return Check("within the model class", structure.max_parents <= self.max_parents, detail)
+        reason = self.structure_class.objection(structure)
+        return Check("within the model class", reason is None, f"{reason or self.structure_class}")
+
+    def _check_cover(self) -> Check:
+        """Whether what was searched is the whole class, held against the class by code of its own."""
+        missing = self.structure_class.uncovered_by_margins(self.candidates.sets)
+        words = (
+            f"each parent set of the class has one among the {self.candidates.n_columns:,} candidates with the same "
+            "margins; sets without the class node and columns of one state change none"
+        )
+        return Check("candidates cover the class", missing is None, missing or words)
 
 
 def _is_whole(value: object) -> bool:

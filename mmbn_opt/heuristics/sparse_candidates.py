@@ -59,8 +59,8 @@ def restrict_candidates(data: DiscreteDataset, k: int = 5, *, symmetric: bool = 
 
     The idea of the sparse candidate algorithm (Friedman, Nachman & Pe'er 1999) with the measure of Friedman et al.
     (1997). The class keeps the ``k + 1`` features that tell most about it: like every feature it then has ``k + 1``
-    candidate parents, since a feature has the class besides. Ties go to the lower column number; constant features are
-    nobody's candidates.
+    candidate parents, since a feature has the class besides. Ties go to the lower column number; features of one state
+    are nobody's candidates.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def restrict_candidates(data: DiscreteDataset, k: int = 5, *, symmetric: bool = 
         raise InputError(f"k must be a whole number >= 1, got {k!r}.")
     data.require_learnable()
     merged = data.aggregate()
-    n, constant = merged.n_features, merged.constant_features()
+    n, constant = merged.n_features, [j for j, size in enumerate(merged.cardinalities[:-1]) if size == 1]
     information = np.round(conditional_mutual_information(merged), _DECIMALS)
     np.fill_diagonal(information, -1.0)
     scores = np.concatenate([information, np.round(_with_class(merged), _DECIMALS)[None, :]])

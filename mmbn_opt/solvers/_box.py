@@ -4,7 +4,7 @@ import numpy as np
 
 from ..program import MixedIntegerProgram
 
-__all__ = ["box_bound", "empty_program_is_feasible"]
+__all__ = ["box_bound", "empty_program_is_feasible", "scale_of"]
 
 
 def box_bound(program: MixedIntegerProgram) -> float | None:
@@ -35,6 +35,11 @@ def box_bound(program: MixedIntegerProgram) -> float | None:
     cheapest = np.where(cost[used] > 0, program.col_lower[used], program.col_upper[used])
     total += float(cost[used] @ cheapest)
     return total if np.isfinite(total) else None
+
+
+def scale_of(program: MixedIntegerProgram) -> float:
+    """What the terms of the objective add up to, about: the size of the bound of the box, at least 1."""
+    return max(1.0, abs(box_bound(program) or 0.0))
 
 
 def empty_program_is_feasible(program: MixedIntegerProgram, tolerance: float) -> bool:

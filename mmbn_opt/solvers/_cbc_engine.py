@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from ..program import MixedIntegerProgram
 from ..status import TerminationStatus
+from ._box import box_bound
 from ._cbc_log import CbcLog
 from ._highs_model import write_program
 from ._link import EngineAnswer, EngineJob, EngineLink
 from .base import program_bounds
+from .ending import Tolerances
 
 __all__ = ["run"]
 
@@ -41,7 +43,8 @@ _STATUS = {
 _LIMITS = {"node limit": TerminationStatus.NODE_LIMIT, "time limit": TerminationStatus.TIME_LIMIT}
 """What the log says of a limit; the solution file calls some of them iterations."""
 
-MIN_INCREMENT = 1e-9
+MIN_INCREMENT = 1e-13
+"""By how much of the objective's scale a new incumbent must be better: a search that CBC completes proves no less."""
 _LARGEST_SEED = 2**31 - 2
 _READ_BYTES = 65536
 
@@ -93,7 +96,13 @@ def _run_once(job: EngineJob, link: EngineLink, program: MixedIntegerProgram, *,
 
 def _is_closed(log: CbcLog, job: EngineJob) -> bool:
     """Whether the bounds in the log are as close as was asked for."""
-    return program_bounds(log.primal_bound, log.dual_bound).is_closed(job.rel_gap, job.abs_gap)
+    return Tolerances(job.rel_gap, job.abs_gap, scale=0.0).leave_nothing(
+        program_bounds(log.primal_bound, log.dual_bound)
+    )
+
+
+def _increment(job: EngineJob) -> float:
+    return max(job.abs_gap, MIN_INCREMENT * min(1.0, abs(box_bound(job.program) or 1.0)))
 
 
 def _command(job: EngineJob, folder: Path) -> list[str]:
@@ -102,7 +111,7 @@ def _command(job: EngineJob, folder: Path) -> list[str]:
         # Measured against the root relaxation, which can be far from the objective; see `_is_closed`.
         "ratioGap": 0.0,
         "allowableGap": job.abs_gap,
-        "increment": max(job.abs_gap, MIN_INCREMENT),
+        "increment": _increment(job),
         "primalTolerance": min(job.feasibility_tol, 1e-7),
         "integerTolerance": min(job.feasibility_tol, 1e-7),
         "randomCbcSeed": seed,
@@ -144,7 +153,7 @@ def _answer(job: EngineJob, folder: Path, program: MixedIntegerProgram, log: Cbc
     bounds = [log.dual_bound]
     if status is TerminationStatus.OPTIMAL and objective is not None:
         # Search completed: nothing is better by more than this, although the log may not say so.
-        bounds.append(objective - max(job.abs_gap, MIN_INCREMENT))
+        bounds.append(objective - _increment(job))
     dual = max((bound for bound in bounds if bound is not None), default=None)
     if dual is not None and status is TerminationStatus.OPTIMAL and objective is not None:
         dual = min(dual, objective)

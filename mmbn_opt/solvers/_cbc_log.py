@@ -1,5 +1,6 @@
 """What CBC prints while it runs: incumbents and bounds, in the words of 2.10 and in the tables of 3."""
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -41,8 +42,8 @@ _UNSET = 1e40
 class CbcLog:
     """Reads a log line by line.
 
-    Bounds are printed with few digits: each is moved down by one unit in its last place, so that rounding in print
-    cannot make it better than it is.
+    Objectives and bounds are printed with few digits. For a bound each is moved down by one unit in its last place, so
+    that rounding in print cannot make it better than it is.
 
     Examples
     --------
@@ -55,6 +56,16 @@ class CbcLog:
     True
     >>> log.primal_bound, round(log.dual_bound, 6), log.nodes
     (1.97594, -6.31582, 1200)
+
+    A bound beyond the incumbent is no more than the incumbent, whose digits are cut off too:
+
+    >>> log = CbcLog(primal_bound=None)
+    >>> log.read("Cbc0012I Integer solution of -9.8908364 found by Diving after 0 iterations and 0 nodes (0 s)")
+    True
+    >>> log.read("Cbc0013I At root node, 4 cuts changed objective from -10.186487 to -9.6098556 in 2 passes")
+    True
+    >>> round(log.dual_bound, 8)
+    -9.8908365
     """
 
     primal_bound: float | None = None
@@ -63,6 +74,7 @@ class CbcLog:
     iterations: int | None = None
     result: str = ""
     says_infeasible: bool = False
+    _ceiling: float = math.inf
 
     def read(self, line: str) -> bool:
         """Take in one line; True when it brought a better incumbent or bound."""
@@ -95,14 +107,14 @@ class CbcLog:
         value = None if text is None else float(text)
         if value is not None and abs(value) < _UNSET and (self.primal_bound is None or value < self.primal_bound):
             self.primal_bound = value
+            assert text is not None
+            self._ceiling = value - _last_place(text)
 
     def _see_dual(self, text: str | None) -> None:
         if text is None or abs(float(text)) >= _UNSET:
             return
-        value = float(text) - _last_place(text)
-        if self.primal_bound is not None:
-            # At the end this can be the cutoff, an increment beyond what was found: nothing is better than that.
-            value = min(value, self.primal_bound)
+        # At the end this can be the cutoff, an increment beyond what was found: nothing is better than that.
+        value = min(float(text) - _last_place(text), self._ceiling)
         if self.dual_bound is None or value > self.dual_bound:
             self.dual_bound = value
 

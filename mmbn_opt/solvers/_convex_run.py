@@ -21,15 +21,13 @@ from ..markov_program import MarkovProgram
 from ..status import Sense, SolutionStatus, TerminationStatus
 from ..trace import TraceRecorder
 from .base import Solver, SolverCallback, SolverEvent, SolverResult, program_bounds
+from .ending import EXACT_GAP, Tolerances
 
-__all__ = ["EXACT_TOLERANCE", "ConvexRun"]
+__all__ = ["ConvexRun"]
 
 logger = logging.getLogger(__name__)
 
 FloatArray = NDArray[np.float64]
-
-EXACT_TOLERANCE = 1e-6
-"""Relative gap that stands for ``rel_gap=0``: floating-point proofs of convex programs are not finer."""
 
 REPAIR_ROUNDS = 100
 MAX_REPAIRED_PARAMETERS = 3000
@@ -83,10 +81,7 @@ class ConvexRun:
 
     def closed(self) -> bool:
         """Whether the proved gap is as small as was asked for."""
-        gap_abs, primal = self._solver.abs_gap, self.bounds.primal_bound
-        if primal is not None and abs(primal) <= 1e3 * self.program.negligible:
-            gap_abs = max(gap_abs, self.program.negligible)
-        return self.bounds.is_closed(max(self._solver.rel_gap, EXACT_TOLERANCE), gap_abs)
+        return Tolerances.of(self._solver, self.program.scale).closed(self.bounds)
 
     def should_stop(self) -> bool:
         """Whether the gap is closed, the time is up, or the user wants to stop."""
@@ -206,7 +201,7 @@ def _published_facts(program: ConvexProgram, w: FloatArray | None, bounds: Objec
         if separable
         else "the optimum is that of a linear program up to scale and need not be unique; B only rescales it"
     )
-    known = {True: True}.get(separable, False if (bounds.dual_bound or 0.0) > program.negligible else None)
+    known = {True: True}.get(separable, False if (bounds.dual_bound or 0.0) > EXACT_GAP * program.scale else None)
     return {"published_degeneracy": sentence, "separable": known}
 
 

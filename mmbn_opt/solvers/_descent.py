@@ -16,6 +16,7 @@ from ..program import NonlinearProgram, ProgramKind
 from ..status import Sense, SolutionStatus, TerminationStatus
 from ..trace import TraceRecorder
 from .base import Solver, SolverCallback, SolverEvent, SolverResult, program_bounds
+from .ending import Tolerances
 
 __all__ = ["Descent", "DescentSolver", "Finished"]
 
@@ -24,8 +25,6 @@ Search = Callable[["Descent", FloatArray, float, FloatArray], None]
 
 logger = logging.getLogger(__name__)
 
-PROVED_GAP = 1e-6
-"""Relative gap that stands for ``rel_gap=0`` where the program has a bound of its own."""
 _WINDOW = 5
 """Iterations over which the change of the objective is measured."""
 
@@ -232,7 +231,7 @@ class Descent:
         primal, dual = self.best_value if found else None, self._bound()
         bounds = program_bounds(primal, dual)
         status = finished.status
-        if dual is not None and bounds.is_closed(max(self._solver.rel_gap, PROVED_GAP), self._solver.abs_gap):
+        if dual is not None and Tolerances.of(self._solver, abs(bounds.primal_bound or 1.0)).closed(bounds):
             status = TerminationStatus.OPTIMAL
         self._recorder.record(
             primal=primal,

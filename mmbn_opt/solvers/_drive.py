@@ -11,6 +11,7 @@ from ..program import MixedIntegerProgram
 from ._link import EngineJob
 from ._run import Run
 from .base import Solver, SolverCallback, SolverResult
+from .ending import ENGINE_SHARE
 
 __all__ = ["ISOLATE_NONZEROS", "run_engine", "wants_child"]
 
@@ -54,7 +55,7 @@ def run_engine(
         start=None,
         origin=origin,
         deadline=None if solver.time_limit is None else origin + solver.time_limit,
-        rel_gap=solver.rel_gap,
+        rel_gap=ENGINE_SHARE * solver.rel_gap,
         abs_gap=solver.abs_gap,
         feasibility_tol=solver.feasibility_tol,
         threads=solver.threads,

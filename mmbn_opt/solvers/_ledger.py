@@ -11,9 +11,9 @@ from ..program import MixedIntegerProgram
 from ..status import Sense
 from ..trace import TraceRecorder
 from ._box import box_bound
-from ._finish import Claim
 from ._incumbents import IncumbentPool
 from .base import SolverEvent, program_bounds
+from .ending import Claim
 
 __all__ = ["Ledger"]
 

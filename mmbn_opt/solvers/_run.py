@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..program import MixedIntegerProgram
 from ..status import TerminationStatus
-from ._box import empty_program_is_feasible
+from ._box import empty_program_is_feasible, scale_of
 from ._child import ChildHost
-from ._finish import Tolerances, conclude
 from ._host import EngineHost, ThreadHost
 from ._ledger import Ledger
 from ._link import EngineAnswer, EngineFailure, EngineJob, HostDied, LogLine, Message, Started
 from .base import Solver, SolverCallback, SolverEvent, SolverResult
+from .ending import Tolerances, conclude
 
 __all__ = ["Run"]
 
@@ -64,6 +64,7 @@ class Run:
         self._program = program
         self._callback = callback
         self._job = job
+        self._tolerances = Tolerances.of(solver, scale_of(program))
         self._ledger = Ledger(program, solver.feasibility_tol, solver.name, self._now)
         self._answer: EngineAnswer | None = None
         self._cause: TerminationStatus | None = None
@@ -95,7 +96,7 @@ class Run:
         assert self._answer is not None
         result = conclude(
             solver_name=self._solver.name,
-            tolerances=Tolerances.of(self._solver),
+            tolerances=self._tolerances,
             pool=self._ledger.pool,
             records=self._ledger.recorder.snapshot().records,
             claims=self._ledger.claims,
@@ -159,7 +160,7 @@ class Run:
         now = time.monotonic()
         if self._cause is None and self._job.deadline is not None and now >= self._job.deadline:
             self._ask_to_stop(host, TerminationStatus.TIME_LIMIT)
-        if self._cause is None and self._ledger.bounds.is_closed(self._job.rel_gap, self._job.abs_gap):
+        if self._cause is None and self._tolerances.leave_nothing(self._ledger.bounds):
             self._closed_at = min(self._closed_at, now)
             if now - self._closed_at >= CLOSED_SEC:
                 self._ask_to_stop(host, TerminationStatus.OPTIMAL)

@@ -64,8 +64,8 @@ class CbcSolver(Solver):
     -----
     CBC prints objectives without vectors while it runs. They are shown in the trace once the final vector confirms
     them. Solutions are read from its binary file, since its text file has 8 digits. ``increment`` (by how much a new
-    incumbent must be better, 1e-5 or 1e-4 by default, which would make "optimal" mean that) is set to
-    ``max(abs_gap, 1e-9)``.
+    incumbent must be better, 1e-5 or 1e-4 by default, which would make "optimal" mean that) is set to `abs_gap`, or to
+    a rounding error of the objective.
 
     A stop before the limit needs CBC to react to an interrupt within a second: version 2.10 does not while it
     separates cuts at the root, and is then killed without its incumbent.

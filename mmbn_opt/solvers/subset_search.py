@@ -18,6 +18,7 @@ from ..trace import TraceRecorder
 from ._subset_parts import MAX_NODES, Part, split
 from ._subset_states import Layers, Stopped
 from .base import Availability, Solver, SolverCallback, SolverEvent, SolverResult, program_bounds
+from .ending import Tolerances
 
 __all__ = ["SubsetSearch"]
 
@@ -101,6 +102,7 @@ class _Run:
     def __post_init__(self) -> None:
         options = {**_OPTIONS, **self.solver.options}
         self.max_states, self.group_size = int(options["max_states"]), int(options["group_size"])
+        self.tolerances = Tolerances.of(self.solver, abs(self.program.offset) or 1.0)
         self.recorder = TraceRecorder(Sense.MINIMIZE, clock=self.elapsed)
 
     def elapsed(self) -> float:
@@ -134,7 +136,7 @@ class _Run:
         if math.isfinite(value) and (self.dual is None or value > self.dual):
             self.dual = value
             self._tell("bound")
-            if program_bounds(self.primal, self.dual).is_closed(self.solver.rel_gap, self.solver.abs_gap):
+            if self.tolerances.leave_nothing(program_bounds(self.primal, self.dual)):
                 raise Stopped("the gap is closed", TerminationStatus.OPTIMAL)
 
     # -- the algorithm ----------------------------------------------------------------------------------------------

@@ -322,7 +322,7 @@ def test_an_exception_of_the_callback_reaches_the_caller(solver):
 def test_the_primal_dual_method_gives_up_when_nothing_moves(monkeypatch):
     """A floating-point gap of zero is asked for; the run ends by itself and says why."""
     monkeypatch.setattr("mmbn_opt.solvers._primal_dual.PATIENCE", 400)
-    monkeypatch.setattr("mmbn_opt.solvers._convex_run.EXACT_TOLERANCE", 0.0)
+    monkeypatch.setattr("mmbn_opt.solvers.ending.EXACT_GAP", 0.0)
     answer = FirstOrderSolver(rel_gap=0.0).solve(PROBLEMS[1].build())
     if answer.termination_status is not TerminationStatus.OPTIMAL:
         assert answer.termination_status is TerminationStatus.SLOW_PROGRESS

@@ -8,11 +8,15 @@ from copy import copy
 import numpy as np
 from numpy.typing import NDArray
 
+from ..ending import ENGINE_SHARE, Tolerances
 from ._pool import RowPool
 
 __all__ = ["Incumbent"]
 
 FloatArray = NDArray[np.float64]
+
+PRUNING_SHARE = 1e-9
+"""Share of the objective by which a box must be better to be searched: the accuracy of its linear programs."""
 
 LATE_PERIOD = 25
 """Least number of boxes between two calls of the heuristic, after its early ones."""
@@ -29,7 +33,7 @@ class Incumbent:
     pool : RowPool
     constant : float
         Objective minus loss.
-    rel_gap, abs_gap : float
+    tolerances : Tolerances
     news : callable
         Told of every better point.
     seconds_left : callable
@@ -40,13 +44,12 @@ class Incumbent:
         self,
         pool: RowPool,
         constant: float,
-        rel_gap: float,
-        abs_gap: float,
+        tolerances: Tolerances,
         news: Callable[[FloatArray, float], None],
         seconds_left: Callable[[], float | None],
     ) -> None:
         self._pool, self._constant = pool, constant
-        self._rel_gap, self._abs_gap = rel_gap, abs_gap
+        self._tolerances = tolerances
         self._news, self._seconds_left = news, seconds_left
         self._heuristic = copy(pool.program.primal_heuristic)
         self._calls = 0
@@ -61,7 +64,8 @@ class Incumbent:
         if math.isinf(self.loss):
             return math.inf
         objective = abs(self.loss + self._constant)
-        return self.loss - max(1e-9 * max(1.0, objective), self._abs_gap, self._rel_gap * objective * (1 - 1e-6))
+        asked = ENGINE_SHARE * self._tolerances.rel_gap * objective
+        return self.loss - max(self._tolerances.absolute, PRUNING_SHARE * objective, asked)
 
     def resume(self, x: FloatArray | None) -> None:
         """Go on from a point that was announced already."""

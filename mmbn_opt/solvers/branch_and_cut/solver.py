@@ -19,6 +19,7 @@ from ...status import Sense, SolutionStatus, TerminationStatus
 from ...trace import TraceRecorder
 from ...tree_proof import TreeProof
 from ..base import Availability, Solver, SolverCallback, SolverEvent, SolverResult, program_bounds
+from ..ending import Tolerances
 from ._incumbent import Incumbent
 from ._pool import RowPool, Slots
 from ._root import RootPoint, root_rounds
@@ -137,13 +138,12 @@ class _Run:
         term = self.program.term
         self.term = None if term is None else term.regrouped(groups, self.solver.threads)
         self.proof = TreeProof(self.program, self.term)
+        self.tolerances = Tolerances.of(self.solver, abs(self.proof.constant) or 1.0)
         self.hub = find_hub(self.proof.offsets, self.program.parents)
         linked = self.hub is not None and self.program.A.shape[0] > 0
         separator = ClusterSeparator(self.proof.offsets, self.program.parents, self.hub if linked else None)
         self.pool = RowPool(self.program, self.term, separator, self.proof)
-        self.incumbent = Incumbent(
-            self.pool, self.proof.constant, self.solver.rel_gap, self.solver.abs_gap, self._news, self.left
-        )
+        self.incumbent = Incumbent(self.pool, self.proof.constant, self.tolerances, self._news, self.left)
 
     def elapsed(self) -> float:
         return time.perf_counter() - self.origin

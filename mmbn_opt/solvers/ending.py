@@ -1,11 +1,16 @@
-"""From what an engine said to a `SolverResult`: the rules that keep a status honest, in one place.
+"""When a run may be called OPTIMAL, and what becomes of an engine's words: the rules that keep a status honest.
+
+When is a gap closed?
+    `Tolerances.closed` is the only judge, for solvers, formulations and certificates alike. A gap is closed when the
+    relative gap is at most ``rel_gap``, or the absolute one at most ``abs_gap``: what was asked is what is granted. Two
+    named figures say what zero means in floating point. ``rel_gap=0`` stands for `EXACT_GAP`, since engines accept
+    vectors and discard subtrees at their feasibility tolerance; a positive ``rel_gap`` is taken at its word, however
+    small. No absolute gap is told from a rounding error below `ABSOLUTE_FLOOR` times the scale of the sums: that alone
+    can close a gap where the optimum is 0. The bounds that are returned are never moved to hide what is left of a gap.
 
 When is a run OPTIMAL?
     Only if the engine claims so, no limit ended the run, we hold a feasible vector, and the gap between the objective
-    that we computed for it and the proved bound is within ``abs_gap``, within ``rel_gap``, or within
-    ``feasibility_tol * max(1, |primal|, |dual|)``. The last is what ``rel_gap=0`` means in floating point: engines
-    accept vectors and discard subtrees at their feasibility tolerance, so that is as exact as their proofs are. The
-    bounds that are returned are never moved to hide what is left of a gap.
+    that we computed for it and the proved bound is closed.
 
 When bounds contradict each other
     A dual bound above the objective of a vector that we found feasible is cut back to it when they differ by rounding
@@ -25,7 +30,27 @@ from ._incumbents import IncumbentPool
 from ._link import EngineAnswer
 from .base import Solver, SolverResult, program_bounds
 
-__all__ = ["Claim", "Tolerances", "conclude"]
+__all__ = [
+    "ABSOLUTE_FLOOR",
+    "ENGINE_SHARE",
+    "EXACT_GAP",
+    "OBJECTIVE_TOLERANCE",
+    "Claim",
+    "Tolerances",
+    "conclude",
+]
+
+EXACT_GAP = 1e-6
+"""Relative gap that ``rel_gap=0`` stands for: floating-point proofs are not finer. The gap is reported as it is."""
+
+ABSOLUTE_FLOOR = 1e-12
+"""Absolute gap that no solver tells from none, as a share of the scale of the sums behind the objective."""
+
+ENGINE_SHARE = 0.999
+"""Share of a positive ``rel_gap`` that engines are asked for: their sums and ours differ in the last digits."""
+
+OBJECTIVE_TOLERANCE = 1e-8
+"""Relative difference that two ways of summing the same objective may have."""
 
 CONTRADICTION_TOL = 1e-5
 """Relative; feasibility errors of 1e-6 in the rows move an objective by about this much at most."""
@@ -41,23 +66,57 @@ class Claim:
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Gaps at which OPTIMAL may be said."""
+    """Gaps at which OPTIMAL may be said; see the head of this module.
+
+    Parameters
+    ----------
+    rel_gap, abs_gap : float
+        As asked for.
+    scale : float
+        What the absolute values of the objective's terms add up to, about.
+
+    Examples
+    --------
+    >>> from mmbn_opt.solvers.base import program_bounds
+    >>> Tolerances(rel_gap=0.0, abs_gap=0.0).closed(program_bounds(100.0, 99.99995))
+    True
+    >>> Tolerances(rel_gap=1e-7, abs_gap=0.0).closed(program_bounds(100.0, 99.99995))
+    False
+    >>> Tolerances(rel_gap=1e-7, abs_gap=0.0, scale=50.0).closed(program_bounds(0.0, -4e-11))
+    True
+    """
 
     rel_gap: float
     abs_gap: float
-    feasibility_tol: float
+    scale: float = 1.0
 
     @classmethod
-    def of(cls, solver: Solver) -> "Tolerances":
-        """The tolerances of a solver's settings."""
-        return cls(solver.rel_gap, solver.abs_gap, solver.feasibility_tol)
+    def of(cls, solver: Solver, scale: float = 1.0) -> "Tolerances":
+        """What a solver's settings ask for."""
+        return cls(solver.rel_gap, solver.abs_gap, scale)
+
+    @property
+    def relative(self) -> float:
+        """The relative gap that counts as closed."""
+        return self.rel_gap if self.rel_gap > 0 else EXACT_GAP
+
+    @property
+    def absolute(self) -> float:
+        """The absolute gap that counts as closed."""
+        return max(self.abs_gap, ABSOLUTE_FLOOR * self.scale)
 
     def closed(self, bounds: ObjectiveBounds) -> bool:
-        """Whether `bounds` meet; see the head of this module."""
+        """Whether `bounds` meet, so that OPTIMAL may be said."""
+        return self._within(bounds, self.relative)
+
+    def leave_nothing(self, bounds: ObjectiveBounds) -> bool:
+        """Whether to go on could bring nothing: as `closed`, but here ``rel_gap=0`` is zero."""
+        return self._within(bounds, self.rel_gap)
+
+    def _within(self, bounds: ObjectiveBounds, relative: float) -> bool:
         if bounds.primal_bound is None or bounds.dual_bound is None:
             return False
-        exact = self.feasibility_tol * max(1.0, abs(bounds.primal_bound), abs(bounds.dual_bound))
-        return bounds.is_closed(self.rel_gap, max(self.abs_gap, exact))
+        return bounds.gap_abs <= self.absolute or bounds.gap_rel <= relative
 
 
 def conclude(

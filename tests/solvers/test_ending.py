@@ -4,11 +4,11 @@ import pytest
 from conformance.fake_engines import BEST, FIRST, INFEASIBLE, KNAPSACK, FakeSolver
 from conformance.programs import make_program
 
-from mmbn_opt.solvers import _finish
-from mmbn_opt.solvers._finish import Tolerances
+from mmbn_opt.solvers import ending
 from mmbn_opt.solvers._incumbents import IncumbentPool
 from mmbn_opt.solvers._link import EngineAnswer
 from mmbn_opt.solvers.base import program_bounds
+from mmbn_opt.solvers.ending import Tolerances
 from mmbn_opt.status import SolutionStatus, TerminationStatus
 from mmbn_opt.trace import TraceRecord
 
@@ -19,8 +19,8 @@ def conclude(answer, *, program=KNAPSACK, offers=(), start_dual=None, **toleranc
     pool = IncumbentPool(program, 1e-6)
     for vector in [*offers, *([answer.solution] if answer.solution is not None else [])]:
         pool.offer(vector, "solver")
-    settings = {"rel_gap": 0.0, "abs_gap": 0.0, "feasibility_tol": 1e-6} | tolerances
-    return _finish.conclude(
+    settings = {"rel_gap": 0.0, "abs_gap": 0.0} | tolerances
+    return ending.conclude(
         solver_name="fake",
         tolerances=Tolerances(**settings),
         pool=pool,
@@ -62,10 +62,10 @@ def test_a_gap_that_was_asked_for_is_optimal_and_stays_visible() -> None:
 
 
 @pytest.mark.parametrize(("difference", "closed"), [(0.0, True), (8e-6, True), (1.1e-5, False)])
-def test_zero_means_the_feasibility_tolerance_relative_to_the_objective(difference, closed) -> None:
+def test_zero_means_the_exact_gap_relative_to_the_objective(difference, closed) -> None:
     bounds = program_bounds(-9.0, -9.0 - difference)
-    assert Tolerances(0.0, 0.0, 1e-6).closed(bounds) is closed
-    assert not Tolerances(1.0, 1.0, 1e-6).closed(program_bounds(None, -9.0))
+    assert Tolerances(0.0, 0.0).closed(bounds) is closed
+    assert not Tolerances(1.0, 1.0).closed(program_bounds(None, -9.0))
 
 
 def test_an_infeasible_vector_is_not_taken() -> None:
