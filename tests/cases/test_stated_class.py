@@ -63,34 +63,36 @@ def hash_of(problem: Problem) -> int:
     return sum(sum(row) for row in problem.rows) + len(problem.rows)
 
 
-def rounds(first: int, count: int):
-    """So many problems from a number on, each with a score and two of its solvers, all pairs equally often."""
-    for number in range(first, first + count):
-        score = SCORES[number % len(SCORES)]
-        pairs = list(itertools.combinations(SOLVERS[score], 2))
-        yield random_problem(number, score), pairs[(number // len(SCORES)) % len(pairs)]
+def pair_of(number: int) -> tuple[str, tuple[str, str]]:
+    """A score and two of its solvers; all pairs come equally often."""
+    score = SCORES[number % len(SCORES)]
+    pairs = list(itertools.combinations(SOLVERS[score], 2))
+    return score, pairs[(number // len(SCORES)) % len(pairs)]
 
 
 @pytest.mark.parametrize("first", range(0, 300, 50))
 def test_optimal_means_the_best_of_all_networks_of_the_class(first):
-    for problem, solvers in rounds(first, 50):
-        hold(problem, solvers)
+    for number in range(first, first + 50):
+        score, solvers = pair_of(number)
+        if number % 10:  # SciPy starts a process each time
+            solvers = tuple("branch_and_cut" if name == "scipy" else name for name in solvers)
+        hold(random_problem(number, score), tuple(dict.fromkeys((*solvers, "highs")))[:2])
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("first", range(1000, 6000, 100))
 def test_optimal_means_the_best_of_five_thousand_classes(first):
-    for problem, solvers in rounds(first, 100):
-        hold(problem, solvers)
+    for number in range(first, first + 100):
+        score, solvers = pair_of(number)
+        hold(random_problem(number, score), solvers)
 
 
 def test_every_score_meets_every_solver_at_least_a_hundred_times():
     met: dict[tuple[str, str], int] = {}
     for number in range(1000, 6000):
-        score = SCORES[number % len(SCORES)]
-        pairs = list(itertools.combinations(SOLVERS[score], 2))
-        for solver in pairs[(number // len(SCORES)) % len(pairs)]:
+        score, solvers = pair_of(number)
+        for solver in solvers:
             met[score, solver] = met.get((score, solver), 0) + 1
     assert set(met) == {(score, solver) for score in SCORES for solver in SOLVERS[score]}
     assert min(met.values()) >= 100
