@@ -28,6 +28,9 @@ class Laplace:
         """Pseudo-count of one cell."""
         return self.pseudo_count
 
+    def __str__(self) -> str:
+        return f"a pseudo-count of {self.pseudo_count:g} a cell"
+
 
 @dataclass(frozen=True)
 class Dirichlet:
@@ -48,6 +51,9 @@ class Dirichlet:
     def per_cell(self, n_states: int, n_configurations: int) -> float:
         """Pseudo-count of one cell."""
         return self.ess / (n_states * n_configurations)
+
+    def __str__(self) -> str:
+        return f"a Dirichlet prior worth {self.ess:g} samples a table"
 
 
 Smoothing = Laplace | Dirichlet

@@ -113,7 +113,7 @@ def maximum_likelihood(
     >>> print(certificate)
     [ok] acyclic: 2 nodes, 1 edges
     [ok] CPTs normalised: largest |row sum - 1| is 0.0e+00
-    [ok] parameters from the data: largest difference to a fresh estimate is 0.0e+00
+    [ok] parameters from the data: largest difference to a fresh estimate ... is 0.0e+00
     """
     network = BayesianNetwork.fit(structure, data, smoothing)
     return network, Certificate((check_acyclic(network), *check_estimates(network, data, as_smoothing(smoothing))))

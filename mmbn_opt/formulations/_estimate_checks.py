@@ -35,5 +35,9 @@ def check_estimates(model: BayesianNetwork, data: DiscreteDataset, prior: Smooth
         off = max(off, float(np.abs(np.exp(estimate_log_cpt(data, node, parents, prior)) - table).max()))
     return (
         Check("CPTs normalised", most <= 1e-9, f"largest |row sum - 1| is {most:.1e}"),
-        Check("parameters from the data", off <= 1e-9, f"largest difference to a fresh estimate is {off:.1e}"),
+        Check(
+            "parameters from the data",
+            off <= 1e-9,
+            f"largest difference to a fresh estimate with {prior} is {off:.1e}",
+        ),
     )
