@@ -8,6 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from mmbn_opt.cli import options as opt
+from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["cmm"]
@@ -117,10 +118,9 @@ def _say(result: Any, features: Any, labels: Any, violated: Any, out: Path) -> N
         typer.echo(f"  {check}")
     if len(violated):
         worst = violated.sort_values("violation", ascending=False, kind="stable").iloc[0]
-        typer.echo(
+        remark(
             f"{violated['row'].nunique()} rows miss xi, the worst is row {worst['row']} by {worst['violation']:.4g} "
-            f"nats: {out / 'violations.csv'}",
-            err=True,
+            f"nats: {out / 'violations.csv'}"
         )
     rate = float(np.mean(result.model.predict(features) == np.asarray(labels)))
     typer.echo(f"accuracy on all {len(labels)} rows given: {rate:.4f}")

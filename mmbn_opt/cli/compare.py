@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mmbn_opt.cli import options as opt
-from mmbn_opt.cli.progress import remark
+from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["compare"]

@@ -8,6 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from mmbn_opt.cli import options as opt
+from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["parameters"]
@@ -58,7 +59,7 @@ def parameters(
     """Learn the parameters of a structure: maximum likelihood, smooth margin or conditional likelihood."""
     started = time.perf_counter()
     from mmbn_opt._budget import interruptible
-    from mmbn_opt.cli.progress import Progress, remark
+    from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
     from mmbn_opt.cli.structure import exit_status, say_result, time_left
     from mmbn_opt.dispatch import solve
@@ -131,14 +132,18 @@ def _chosen(formulation: Any, seconds: float | None, seed: int) -> Any:
     from mmbn_opt.lambda_path import choose_lambda
     from mmbn_opt.selection import DEFAULT_GRID, tune
 
-    if isinstance(formulation, MaxMarginRelaxation):
-        # Eight values on up to five folds share half of the time.
-        limit = None if seconds is None else seconds / 80
-        chosen: Any
-        chosen, table = choose_lambda(formulation, time_limit=limit, seed=seed)
-    else:
-        tuning = tune(formulation, {"lam": DEFAULT_GRID["lam"]}, seed=seed)
-        chosen, table = tuning.formulation, tuning.table
+    chosen: Any
+    try:
+        if isinstance(formulation, MaxMarginRelaxation):
+            # Eight values on up to five folds share half of the time.
+            limit = None if seconds is None else seconds / 80
+            chosen, table = choose_lambda(formulation, time_limit=limit, seed=seed)
+        else:
+            tuning = tune(formulation, {"lam": DEFAULT_GRID["lam"]}, seed=seed)
+            chosen, table = tuning.formulation, tuning.table
+    except KeyboardInterrupt:
+        remark("interrupted before a value of lambda was complete: the usual one stands")
+        return formulation
     remark(table.to_string(index=False))
     return chosen
 

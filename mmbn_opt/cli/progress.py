@@ -2,15 +2,13 @@
 
 import math
 import sys
-from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-import typer
-
+from mmbn_opt.cli.remarks import remark
 from mmbn_opt.trace import TraceRecord
 
-__all__ = ["Progress", "remark"]
+__all__ = ["Progress"]
 
 _SECONDS_BETWEEN_LINES = 1.0
 """A log is for reading: bounds that follow one another faster than this are left out of it."""
@@ -70,12 +68,6 @@ class Progress:
             self._next_line = record.time_sec + _SECONDS_BETWEEN_LINES
             nodes = "" if record.nodes is None else f"  nodes {record.nodes:,}"
             remark(f"{record.time_sec:9.2f} s  {line}{nodes}  {record.event} by {record.source}")
-
-
-def remark(text: str) -> None:
-    """A line on stderr; a terminal that is gone, or a pipe that nobody reads any more, is no reason to end a run."""
-    with suppress(OSError, UnicodeError):
-        typer.echo(text, err=True)
 
 
 def _number(value: float | None) -> str:

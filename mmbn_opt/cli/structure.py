@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mmbn_opt.cli import options as opt
+from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["exit_status", "say_result", "structure", "time_left"]
@@ -45,7 +46,7 @@ def structure(
     """Find the structure with the best score and say how good it is."""
     started = time.perf_counter()
     from mmbn_opt._budget import interruptible
-    from mmbn_opt.cli.progress import Progress, remark
+    from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
     from mmbn_opt.dispatch import solve
 
