@@ -130,7 +130,7 @@ class Noted:
         with self._watch:
             if self._patience:
                 self._overdue = True
-                _thread.interrupt_main(number)
+                _thread.interrupt_main(signal.Signals(number))
 
 
 _scope: Noted | None = None
@@ -160,7 +160,7 @@ def noting_signals(note: Callable[[], None] | None = None, *, terminate: bool = 
     if not _in_main():
         yield Noted()
         return
-    outer, scope = _scope, _scope or Noted()
+    outer, scope = _scope, Noted() if _scope is None else _scope
     if note is not None:
         scope.note_to(note)
     if outer is None:
