@@ -1,11 +1,13 @@
 """A checked call of `solve`: starts, program, solver, model and certificate, within one wall budget."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmbn_opt._stopping import noting_interrupts, obeying
+from mmbn_opt._budget import interruptible, noting_signals, obeying
 from mmbn_opt.certificate import certify_run, reproved_bound
 from mmbn_opt.program import Program, ProgramSize
 from mmbn_opt.result import Certificate, Result, Seconds
@@ -13,9 +15,26 @@ from mmbn_opt.solve_state import SolveState
 from mmbn_opt.solvers.base import Solver, SolverResult
 from mmbn_opt.status import SolutionStatus, TerminationStatus
 
-__all__ = ["Job"]
+__all__ = ["Job", "observing"]
 
 logger = logging.getLogger(__name__)
+
+BUILD_PATIENCE_SEC = 1.0
+SOLVE_PATIENCE_SEC = 4.0
+"""How long heuristics and building, and a solver, may take to end by themselves after Ctrl-C: an answer that is handed
+over has more in it than what is known when it is cut off."""
+
+_observer: ContextVar[Callable[[SolveState], None] | None] = ContextVar("mmbn_opt observer", default=None)
+
+
+@contextmanager
+def observing(observer: Callable[[SolveState], None]) -> Iterator[None]:
+    """Show `observer` what moves in every run that begins in this thread and in this block."""
+    token = _observer.set(observer)
+    try:
+        yield
+    finally:
+        _observer.reset(token)
 
 
 @dataclass
@@ -47,25 +66,37 @@ class Job:
     _seconds: dict[str, float] = field(default_factory=dict)
 
     def execute(self) -> Result:
-        """Do it; KeyboardInterrupt and a requested stop end it with what there is."""
+        """Do it; Ctrl-C, KeyboardInterrupt and a requested stop end the search with what there is.
+
+        What comes after the search hands that over; Ctrl-C does not reach it, but a second one does.
+        """
+        with noting_signals():
+            observer = _observer.get()
+            if observer is not None:
+                observer(self.state)
+            return self._finish(*self._search())
+
+    def _search(self) -> tuple[Program | None, SolverResult | None]:
         state, seconds = self.state, self._seconds
         program: Program | None = None
         answer: SolverResult | None = None
         try:
-            with noting_interrupts(state.request_stop), obeying(lambda: state.stop_requested):
-                state.offer_starts(self.starts, self.seed)
-                seconds["heuristics"] = state.elapsed()
-                if not state.should_end():
-                    program = state.formulation.build(state.kind)
-                    self.size = program.size
-                    seconds["build"] = state.elapsed() - seconds["heuristics"]
+            with noting_signals(state.request_stop), obeying(lambda: state.stop_requested):
+                with interruptible(BUILD_PATIENCE_SEC):
+                    state.offer_starts(self.starts, self.seed)
+                    seconds["heuristics"] = state.elapsed()
+                    if not state.should_end():
+                        program = state.formulation.build(state.kind)
+                        self.size = program.size
+                        seconds["build"] = state.elapsed() - seconds["heuristics"]
                 if program is not None and not state.should_end():
                     before = state.elapsed()
-                    answer = state.call(self.engine, program)
+                    with interruptible(SOLVE_PATIENCE_SEC):
+                        answer = state.call(self.engine, program)
                     seconds["solve"] = state.elapsed() - before
         except KeyboardInterrupt:
             state.interrupted = True
-        return self._finish(program, answer)
+        return program, answer
 
     def _finish(self, program: Program | None, answer: SolverResult | None) -> Result:
         state, engine = self.state, self.engine

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt._budget import interruptible, noting_signals, stop_asked
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.dispatch import solve
 from mmbn_opt.exceptions import InputError
@@ -16,6 +17,7 @@ from mmbn_opt.log_linear import LogLinearClassifier
 from mmbn_opt.result import Result
 from mmbn_opt.selection import held_out_parts
 from mmbn_opt.solvers.first_order import FirstOrderSolver
+from mmbn_opt.status import TerminationStatus
 
 __all__ = ["DEFAULT_LAMBDAS", "LambdaPath", "choose_lambda", "lambda_path"]
 
@@ -41,6 +43,8 @@ class LambdaPath:
     table : DataFrame
         One row a lambda: ``lam``, ``rate``, ``spread`` over the folds, the largest certified gap (``gap_rel``) and the
         seconds of its runs together.
+    interrupted : bool
+        Whether values of lambda are missing because of Ctrl-C; the winner's run has then ended at its start.
     """
 
     lam: float
@@ -48,6 +52,7 @@ class LambdaPath:
     formulation: MaxMarginRelaxation
     result: Result
     table: pd.DataFrame = field(repr=False)
+    interrupted: bool = False
 
 
 def lambda_path(
@@ -65,7 +70,7 @@ def lambda_path(
 
     Along the path each run begins at the point and the multipliers of the one before, from the largest lambda (the
     smallest margin) down, and stops at a certified gap of `selection_gap`: smaller ones select no better. Ties go to
-    the larger lambda.
+    the larger lambda. Ctrl-C ends the path: the choice is made among the values that were learned on all folds.
 
     Parameters
     ----------
@@ -91,16 +96,18 @@ def lambda_path(
     >>> chosen.rate > 0.9, len(chosen.table), chosen.result.bounds.gap_rel < 1e-4
     (True, 2, True)
     """
-    chosen, table = choose_lambda(
-        relaxation, lambdas, folds=folds, selection_gap=selection_gap, time_limit=time_limit, seed=seed
-    )
-    return LambdaPath(
-        lam=float(table["lam"].to_numpy()[table["rate"].to_numpy().argmax()]),
-        rate=float(table["rate"].max()),
-        formulation=chosen,
-        result=solve(chosen, solver, rel_gap=rel_gap, time_limit=time_limit, seed=seed),
-        table=table,
-    )
+    with noting_signals():
+        chosen, table = choose_lambda(
+            relaxation, lambdas, folds=folds, selection_gap=selection_gap, time_limit=time_limit, seed=seed
+        )
+        return LambdaPath(
+            lam=float(table["lam"].to_numpy()[table["rate"].to_numpy().argmax()]),
+            rate=float(table["rate"].max()),
+            formulation=chosen,
+            result=solve(chosen, solver, rel_gap=rel_gap, time_limit=time_limit, seed=seed),
+            table=table,
+            interrupted=len(table) < len({float(lam) for lam in lambdas}),
+        )
 
 
 def choose_lambda(
@@ -118,6 +125,11 @@ def choose_lambda(
     ----------
     relaxation, lambdas, folds, selection_gap, time_limit, seed
         As in `lambda_path`; `time_limit` is that of each run.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C came before the first value of lambda was complete.
     """
     if relaxation.normalization == "published" or relaxation.B is not None:
         raise InputError(
@@ -130,21 +142,23 @@ def choose_lambda(
         replace(relaxation, gamma=1.0 / lam if lam else -1.0)  # a wrong value is named before the first run
     splits = held_out_parts(relaxation.data, folds, seed)
     weights = np.array([relaxation.data.sample_weight[held].sum() for _, held in splits])
-    rates = np.zeros((len(splits), len(ordered)))
-    gaps, seconds = np.zeros_like(rates), np.zeros_like(rates)
-    for k, (train, held) in enumerate(splits):
-        part = replace(relaxation, data=relaxation.data.subset(train))
-        test = relaxation.data.subset(held)
-        program = part.build()
-        w: FloatArray | None = part.encode(part.maximum_likelihood)
-        y: FloatArray | None = None
-        for j, lam in enumerate(ordered):
-            engine = FirstOrderSolver(rel_gap=selection_gap, time_limit=time_limit, multipliers=y)
-            answer = engine.solve(program.at_gamma(1.0 / lam), start=w)
-            w, y = answer.solution, answer.stats.get("multipliers")
-            assert w is not None
-            rates[k, j] = _rate(part.recover(w), test)
-            gaps[k, j], seconds[k, j] = answer.bounds.gap_rel, answer.stats["solve_sec"]
+    walks = [_Walk(relaxation, train, held) for train, held in splits]
+    steps: list[list[tuple[float, float, float]]] = []
+    with noting_signals():
+        for lam in ordered:
+            step = []
+            for walk in walks:
+                done = walk.step(lam, selection_gap, time_limit)
+                if done is None:
+                    break
+                step.append(done)
+            if len(step) < len(walks):
+                break
+            steps.append(step)
+    if not steps:
+        raise KeyboardInterrupt
+    ordered = ordered[: len(steps)]
+    rates, gaps, seconds = np.transpose(np.array(steps), (2, 1, 0))
     mean = np.round(np.average(rates, axis=0, weights=weights), 12)
     best = int(mean.argmax())
     table = pd.DataFrame(
@@ -157,6 +171,33 @@ def choose_lambda(
         }
     )
     return replace(relaxation, gamma=1.0 / ordered[best]), table
+
+
+class _Walk:
+    """The path on one fold: where it is, so that the next lambda begins there."""
+
+    def __init__(self, relaxation: MaxMarginRelaxation, train: NDArray[np.intp], held: NDArray[np.intp]) -> None:
+        self._part = replace(relaxation, data=relaxation.data.subset(train))
+        self._test = relaxation.data.subset(held)
+        self._program = self._part.build()
+        self._w: FloatArray = self._part.encode(self._part.maximum_likelihood)
+        self._y: FloatArray | None = None
+
+    def step(self, lam: float, gap: float, time_limit: float | None) -> tuple[float, float, float] | None:
+        """Rate, certified gap and seconds at `lam`; None when Ctrl-C cut it off."""
+        engine = FirstOrderSolver(rel_gap=gap, time_limit=time_limit, multipliers=self._y)
+        try:
+            with interruptible():
+                answer = engine.solve(
+                    self._program.at_gamma(1.0 / lam), callback=lambda event: stop_asked(), start=self._w
+                )
+        except KeyboardInterrupt:
+            return None
+        if answer.termination_status is TerminationStatus.INTERRUPTED:
+            return None
+        assert answer.solution is not None
+        self._w, self._y = answer.solution, answer.stats.get("multipliers")
+        return _rate(self._part.recover(self._w), self._test), answer.bounds.gap_rel, answer.stats["solve_sec"]
 
 
 def _rate(model: LogLinearClassifier, data: DiscreteDataset) -> float:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mmbn_opt._budget import noting_signals
 from mmbn_opt.bounds import ObjectiveBounds
 from mmbn_opt.dispatch import solve
 from mmbn_opt.formulations.constrained_maximum_margin import ConstrainedMaximumMargin
@@ -80,6 +81,19 @@ def solve_parts(
     >>> len(result.parts), result.solution_status, result.certificate.ok, result.model.predict([[5.4]]).tolist()
     (3, SolutionStatus.FEASIBLE, True, ['b'])
     """
+    with noting_signals():
+        return _solve_parts(problem, solver, time_limit, threads, seed, callback)
+
+
+def _solve_parts(
+    problem: MulticlassMargin,
+    solver: str | Solver,
+    time_limit: float | None,
+    threads: int,
+    seed: int,
+    callback: Callable[[TraceRecord], bool | None] | None,
+) -> Result:
+    """Inside a scope in which Ctrl-C is noted: once it was, each part to come ends at its start."""
     began = time.perf_counter()
     course = _Course(problem, callback)
     parts: list[Result] = []

@@ -114,7 +114,7 @@ class Run:
     def best(self) -> Any:
         """The best model so far, its objective recomputed from the data; None before there is one.
 
-        With validation data this is a start until the run has ended: only then is the iterate chosen.
+        With validation data it is the iterate that does best on them so far.
         """
         return self._course.job.state.best
 

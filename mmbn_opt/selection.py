@@ -1,6 +1,7 @@
 """Choice of hyper-parameters by cross-validation."""
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt._budget import interruptible, noting_signals, stop_asked
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.softmax_parameters import SoftmaxParameters
@@ -17,8 +19,9 @@ from mmbn_opt.program import NonlinearProgram, ProgramKind
 from mmbn_opt.solvers._descent import DescentSolver
 from mmbn_opt.solvers.conjugate_gradient import ConjugateGradientSolver
 from mmbn_opt.solvers.registry import get_solver_class
+from mmbn_opt.status import TerminationStatus
 
-__all__ = ["Tuning", "held_out_parts", "tune"]
+__all__ = ["Tuning", "held_out_parts", "run_until_interrupted", "tune"]
 
 FloatArray = NDArray[np.float64]
 
@@ -48,6 +51,8 @@ class Tuning:
         Mean classification rate on the held-out folds at that number of iterations.
     table : DataFrame
         One row a point of the grid: its values, ``iterations``, ``rate`` and the ``spread`` of the rate over the folds.
+    interrupted : bool
+        Whether points of the grid are missing because of Ctrl-C.
     """
 
     formulation: SoftmaxParameters
@@ -56,6 +61,7 @@ class Tuning:
     iterations: int
     rate: float
     table: pd.DataFrame = field(repr=False)
+    interrupted: bool = False
 
 
 def tune(
@@ -76,6 +82,8 @@ def tune(
     folds; the point and the iteration with the highest mean win. Ties go to fewer iterations, then to the earlier
     point.
 
+    Ctrl-C ends the choice: it is made among the points that were learned on all folds.
+
     The runs go through joblib: ``with joblib.parallel_config(backend="dask"): tune(...)`` takes them off the machine.
 
     Parameters
@@ -95,6 +103,11 @@ def tune(
     n_jobs : int or None
         As in ``joblib.Parallel``; the answer does not depend on it.
 
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C came before the first point was complete.
+
     Examples
     --------
     >>> import mmbn_opt as mm
@@ -104,8 +117,6 @@ def tune(
     >>> sorted(chosen.settings), len(chosen.table), chosen.rate > 0.9
     (['lam'], 2, True)
     """
-    from joblib import Parallel, delayed
-
     data = formulation.data
     points = _points(formulation, grid)
     engine = _engine(solver, max_iterations, patience)
@@ -114,10 +125,13 @@ def tune(
         replace(formulation, data=data.subset(train), validation=data.subset(held_out)) for train, held_out in parts
     ]
     weights = np.array([data.sample_weight[held_out].sum() for _, held_out in parts])
-    work = [(split, point) for point in points for split in splits]
-    curves = Parallel(n_jobs=n_jobs)(delayed(_rates)(replace(split, **point), engine) for split, point in work)
+    work = [(replace(split, **point), engine) for point in points for split in splits]
+    curves = run_until_interrupted(_rates, work, n_jobs)
+    complete = points[: len(curves) // len(splits)]
+    if not complete:
+        raise KeyboardInterrupt
     rows, best = [], (-1.0, 0, 0)
-    for number, point in enumerate(points):
+    for number, point in enumerate(complete):
         own = curves[number * len(splits) : (number + 1) * len(splits)]
         length = max(map(len, own))
         padded = np.array([[*curve, *[curve[-1]] * (length - len(curve))] for curve in own])
@@ -134,7 +148,45 @@ def tune(
         iterations=-minus_iterations,
         rate=rate,
         table=pd.DataFrame(rows),
+        interrupted=len(complete) < len(points),
     )
+
+
+def run_until_interrupted(function: Any, work: Iterable[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
+    """Call `function` with each tuple of arguments, through joblib, up to the first call that Ctrl-C cut off.
+
+    Parameters
+    ----------
+    function : callable
+        Returns None when it was cut off.
+    work : iterable of tuple
+    n_jobs : int or None
+
+    Returns
+    -------
+    list
+        What the calls returned, in their order: those before the first that was cut off.
+    """
+    from joblib import Parallel, delayed
+
+    done: list[Any] = []
+    with noting_signals() as noted:
+        answers = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(*given) for given in work)
+        try:
+            with interruptible():
+                for answer in answers:
+                    if answer is None:
+                        break
+                    done.append(answer)
+                    if noted:
+                        break
+        except KeyboardInterrupt:
+            pass
+        finally:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # joblib wonders why the rest is not wanted
+                answers.close()
+    return done
 
 
 def held_out_parts(
@@ -199,8 +251,8 @@ def _plan(n_samples: int, folds: int | None) -> tuple[int, list[int]]:
     return folds, list(range(folds))
 
 
-def _rates(formulation: SoftmaxParameters, solver: DescentSolver) -> list[float]:
-    """Classification rate on the held-out rows after 0, 1, 2, ... iterations of one run."""
+def _rates(formulation: SoftmaxParameters, solver: DescentSolver) -> list[float] | None:
+    """Classification rate on the held-out rows after 0, 1, 2, ... iterations of one run; None when it was cut off."""
     program = formulation.build(ProgramKind.NONLINEAR)
     monitor = program.monitor
     assert monitor is not None
@@ -210,5 +262,6 @@ def _rates(formulation: SoftmaxParameters, solver: DescentSolver) -> list[float]
         rates.append(monitor(x))
         return rates[-1]
 
-    solver.solve(NonlinearProgram(program.value_and_gradient, program.x0, monitor=watched))
-    return rates
+    watched_program = NonlinearProgram(program.value_and_gradient, program.x0, monitor=watched)
+    answer = solver.solve(watched_program, callback=lambda event: stop_asked())
+    return None if answer.termination_status is TerminationStatus.INTERRUPTED else rates

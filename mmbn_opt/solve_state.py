@@ -136,11 +136,19 @@ class SolveState:
     def on_event(self, event: SolverEvent, source: str) -> bool:
         """News of the solver: incumbents are recovered and evaluated by us before they count."""
         sign = self.formulation.sense.sign
-        if event.solution is not None and not self.watched:
-            self.offer(self.formulation.recover(event.solution), source)
+        if event.solution is not None:
+            self._take(self.formulation.recover(event.solution), source)
         if event.dual_bound is not None:
             self.offer_bound(sign * event.dual_bound, source, nodes=event.nodes, iterations=event.iterations)
         return self.stop_requested or self.closed()
+
+    def _take(self, model: Any, source: str) -> None:
+        """Take what a solver hands over; under validation that is the iterate which does best so far."""
+        if self.watched:
+            self.best, self.best_source = model, source
+            self.best_violation = self.formulation.infeasibility(model)
+        else:
+            self.offer(model, source)
 
     def offer_starts(self, starts: Iterable[Any] | None, seed: int) -> None:
         """Offer the trivial model, the caller's, and what the formulation's heuristics find."""
@@ -168,12 +176,7 @@ class SolveState:
         start = None if self.best is None else self.formulation.encode(self.best, self.kind)
         answer = settings.solve(program, callback=lambda event: self.on_event(event, engine.name), start=start)
         if answer.solution is not None:
-            model = self.formulation.recover(answer.solution)
-            if self.watched:
-                self.best, self.best_source = model, engine.name
-                self.best_violation = self.formulation.infeasibility(model)
-            else:
-                self.offer(model, engine.name)
+            self._take(self.formulation.recover(answer.solution), engine.name)
         dual = answer.bounds.dual_bound
         if dual is not None:
             self.offer_bound(self.formulation.sense.sign * dual, engine.name)

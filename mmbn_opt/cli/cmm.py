@@ -1,7 +1,5 @@
 """``mmbn-opt cmm``: Gaussian mixtures with the largest margin between classes."""
 
-import shlex
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from mmbn_opt.cli import options as opt
+from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["cmm"]
@@ -48,31 +47,44 @@ def cmm(
     Exit status 1 says that some rows miss xi: violations.csv lists them. All other files are written all the same.
     """
     started = time.perf_counter()
+    from mmbn_opt._budget import interruptible
     from mmbn_opt.cli.progress import Progress
-    from mmbn_opt.cli.structure import exit_status, time_left, write_outputs
+    from mmbn_opt.cli.running import Keeper, hand_over, open_folder
+    from mmbn_opt.cli.structure import exit_status, time_left
     from mmbn_opt.formulations.multiclass_margin import MulticlassMargin
-    from mmbn_opt.interop.atomic import ensure_directory
     from mmbn_opt.multiclass import solve_parts
 
     if missing not in ("error", "drop", "marginalize"):
         raise InputError(f"--missing must be error, drop or marginalize, got {missing!r}.")
-    ensure_directory(out)
-    features, labels, dropped = _table(data, target, missing, na)
-    problem = MulticlassMargin(
-        features, labels, components, h, xi, tau, cast(Any, penalty), strategy=cast(Any, strategy),
-        xi_growth=xi_growth, missing="marginalize" if missing == "marginalize" else "error", seed=seed,
-        class_name=target, n_dropped=dropped,
-    )  # fmt: skip
-    with Progress(time_limit, sought="classifier", paced=("incumbent", "progress")) as progress:
-        result = solve_parts(
-            problem, solver, time_limit=time_left(time_limit, started), threads=threads, seed=seed, callback=progress
-        )
-    result = replace(result, settings={**result.settings, "time_limit": time_limit})
-    command = "mmbn-opt " + shlex.join(sys.argv[1:])
-    write_outputs(result, out, title=f"{problem.title} on {data.name}", command=command)
-    violated = _write_violations(result, out)
-    _say(result, features, labels, violated, out)
+    with open_folder(out) as folder:
+        with interruptible():
+            features, labels, dropped = _table(data, target, missing, na)
+            problem = MulticlassMargin(
+                features, labels, components, h, xi, tau, cast(Any, penalty), strategy=cast(Any, strategy),
+                xi_growth=xi_growth, missing="marginalize" if missing == "marginalize" else "error", seed=seed,
+                class_name=target, n_dropped=dropped,
+            )  # fmt: skip
+        progress = Progress(time_limit, sought="classifier", paced=("incumbent", "progress"))
+        with progress, Keeper(folder, lambda states, model: _joined(problem, states, model)):
+            result = solve_parts(
+                problem, solver, time_limit=time_left(time_limit, started), threads=threads, seed=seed,
+                callback=progress,
+            )  # fmt: skip
+        result = replace(result, settings={**result.settings, "time_limit": time_limit})
+        violated = result.formulation.violated_samples(result.model)
+        rows = {"violations.csv": violated.to_csv(index=False).encode()} if len(violated) else {}
+        hand_over(
+            result, folder, lambda: _say(result, features, labels, violated, out),
+            title=f"{problem.title} on {data.name}", extra=rows,
+        )  # fmt: skip
     raise typer.Exit(exit_status(result))
+
+
+def _joined(problem: Any, states: list[Any], model: Any) -> Any:
+    """The classifier of the parts so far; those that have not begun stand at their start."""
+    done = [state.best for state in states[:-1]]
+    starts = [binary.trivial_start().model for binary in problem.binaries[len(states) :]]
+    return problem.join([*done, model, *starts])
 
 
 def _table(data: Path, target: str, missing: str, na: str) -> tuple[Any, Any, int]:
@@ -88,18 +100,6 @@ def _table(data: Path, target: str, missing: str, na: str) -> tuple[Any, Any, in
     dropped = len(frame) - len(kept)
     labels = kept[target]
     return kept.drop(columns=target), labels.astype(object if labels.isna().any() else labels.dtype), dropped
-
-
-def _write_violations(result: Any, out: Path) -> Any:
-    """The rows that miss xi; no file where there are none."""
-    from mmbn_opt.interop.atomic import write_text_atomic
-
-    violated, path = result.formulation.violated_samples(result.model), out / "violations.csv"
-    if len(violated):
-        write_text_atomic(path, violated.to_csv(index=False))
-    else:
-        path.unlink(missing_ok=True)
-    return violated
 
 
 def _say(result: Any, features: Any, labels: Any, violated: Any, out: Path) -> None:
@@ -118,11 +118,9 @@ def _say(result: Any, features: Any, labels: Any, violated: Any, out: Path) -> N
         typer.echo(f"  {check}")
     if len(violated):
         worst = violated.sort_values("violation", ascending=False, kind="stable").iloc[0]
-        typer.echo(
+        remark(
             f"{violated['row'].nunique()} rows miss xi, the worst is row {worst['row']} by {worst['violation']:.4g} "
-            f"nats: {out / 'violations.csv'}",
-            err=True,
+            f"nats: {out / 'violations.csv'}"
         )
     rate = float(np.mean(result.model.predict(features) == np.asarray(labels)))
     typer.echo(f"accuracy on all {len(labels)} rows given: {rate:.4f}")
-    typer.echo(f"report: {out / 'report.html'}")

@@ -1,13 +1,12 @@
 """``mmbn-opt compare``: several solvers on the structure problems of one or more files."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from mmbn_opt.cli import options as opt
+from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["compare"]
@@ -58,39 +57,41 @@ def compare(
     Started again with the same --out it does only what is missing.
     """
     from mmbn_opt import comparison
-    from mmbn_opt.interop.atomic import ensure_directory
+    from mmbn_opt._budget import interruptible
+    from mmbn_opt.cli.running import command_line, open_folder, saying_first, writing
 
-    ensure_directory(out)
-    formulations: dict[str, Any] = {}
-    for path in data:
-        preparation = opt.make_preparation(path, target, categorical, numeric, missing, na, no_discretize)
-        for line in preparation.describe():
-            typer.echo(line, err=True)
-        label = _label(path, formulations)
-        formulations[label] = opt.make_formulation(
-            preparation.data, score=score, max_parents=max_parents, p=p, smoothing=smoothing, ess=ess,
-            acyclicity=acyclicity, parent_sets=parent_sets, require=require, forbid=forbid,
-        )  # fmt: skip
-    names = [name.strip() for name in solvers.split(",") if name.strip()]
-    table = comparison.compare(
-        formulations,
-        "all" if names == ["all"] else names,
-        time_limit=time_limit,
-        seeds=_whole_numbers(seeds),
-        folder=out,
-        n_jobs=jobs,
-        grace=grace,
-        memory_limit=memory_limit,
-        rel_gap=rel_gap,
-        threads=threads,
-        rerun_failed=rerun_failed,
-        progress=_say_run,
-    )
-    if not len(table):
-        raise KeyboardInterrupt
-    title = f"Solvers on {', '.join(formulations)}"
-    table.write(out, title=title, command="mmbn-opt " + shlex.join(sys.argv[1:]))
-    _say(table)
+    with open_folder(out) as folder:
+        formulations: dict[str, Any] = {}
+        with interruptible():
+            for path in data:
+                preparation = opt.make_preparation(path, target, categorical, numeric, missing, na, no_discretize)
+                for line in preparation.describe():
+                    remark(line)
+                label = _label(path, formulations)
+                formulations[label] = opt.make_formulation(
+                    preparation.data, score=score, max_parents=max_parents, p=p, smoothing=smoothing, ess=ess,
+                    acyclicity=acyclicity, parent_sets=parent_sets, require=require, forbid=forbid,
+                )  # fmt: skip
+        names = [name.strip() for name in solvers.split(",") if name.strip()]
+        table = comparison.compare(
+            formulations,
+            "all" if names == ["all"] else names,
+            time_limit=time_limit,
+            seeds=_whole_numbers(seeds),
+            folder=out,
+            n_jobs=jobs,
+            grace=grace,
+            memory_limit=memory_limit,
+            rel_gap=rel_gap,
+            threads=threads,
+            rerun_failed=rerun_failed,
+            progress=_say_run,
+        )
+        if not len(table):
+            raise KeyboardInterrupt
+        title = f"Solvers on {', '.join(formulations)}"
+        with saying_first(lambda: _say(table)):
+            writing(folder, lambda: table.write(folder, title=title, command=command_line()))
     typer.echo(f"report: {out / 'report.html'}")
     raise typer.Exit(130 if table.interrupted else int(not _any_answer(table)))
 
@@ -114,10 +115,9 @@ def _say_run(run: Any, done: int, total: int) -> None:
     value = "none" if primal is None else f"{primal:.4f}"
     flag = "" if run.claim_ok else "  CLAIMS ANOTHER OBJECTIVE"
     detail = f"  {run.detail}" if run.detail else ""
-    typer.echo(
+    remark(
         f"[{done}/{total}] {run.formulation} {run.solver} seed {run.seed}: {run.label} after {run.seconds:.2f} s, "
-        f"objective {value}, gap {gap:.3%}{flag}{detail}",
-        err=True,
+        f"objective {value}, gap {gap:.3%}{flag}{detail}"
     )
 
 

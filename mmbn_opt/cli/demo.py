@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,15 +18,46 @@ def demo(
     seed: Annotated[int, typer.Option("--seed", help="Random seed of the split and the search.")] = 0,
 ) -> None:
     """Find the soft-margin-optimal network of a shipped data set and hold it against naive Bayes and TAN."""
+    import mmbn_opt as mm
+    from mmbn_opt._budget import interruptible
+    from mmbn_opt.cli.progress import Progress
+    from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
+    from mmbn_opt.cli.structure import exit_status, say_result
+    from mmbn_opt.experiments.holdout import compare_accuracy
+
+    with open_folder(out) as folder:
+        with interruptible():
+            train, test, info = _split(dataset, seed)
+        formulation = mm.SoftMarginStructure(train, max_parents=max_parents, gamma=mm.log_odds(p))
+        with Progress(time_limit) as progress, Keeper(folder):
+            result = found(mm.solve(formulation, time_limit=time_limit, seed=seed, callback=progress))
+        models = {
+            "naive Bayes": mm.BayesianNetwork.fit(mm.naive_bayes(train), train),
+            "TAN": mm.BayesianNetwork.fit(mm.tan_cmi(train), train),
+            "soft-margin optimum" if result.bounds.gap_rel < 1e-8 else "soft margin, best found": result.model,
+        }
+        comparison = compare_accuracy(models, train, test, formulation.gamma)
+
+        def say() -> None:
+            say_result(result)
+            typer.echo(f"held-out accuracy on {test.n_samples} rows (soft margin on the training rows):")
+            for row in comparison:
+                typer.echo(f"  {row.name:<24} {row.accuracy:.4f} +- {row.standard_error:.4f}   {row.soft_margin:12.4f}")
+            typer.echo(f"proved gap: {result.bounds.gap_rel:.4%}")
+
+        hand_over(
+            result, folder, say, title=f"{formulation.title} of {info.name}", comparison=list(map(asdict, comparison))
+        )
+    raise typer.Exit(exit_status(result))
+
+
+def _split(dataset: str, seed: int) -> tuple[Any, Any, Any]:
+    """Training rows, rows held out, and what the data set is."""
     import pandas as pd
 
     import mmbn_opt as mm
-    from mmbn_opt.cli.progress import Progress
-    from mmbn_opt.cli.structure import exit_status, say_result, write_outputs
-    from mmbn_opt.experiments.holdout import compare_accuracy, holdout_rows
-    from mmbn_opt.interop.atomic import ensure_directory
+    from mmbn_opt.experiments.holdout import holdout_rows
 
-    ensure_directory(out)
     frame, info = mm.load_dataset(dataset, return_info=True)
     if frame.isna().any(axis=None):
         frame = frame.dropna().reset_index(drop=True)
@@ -36,26 +67,4 @@ def demo(
     train, test = preparation.data, preparation.apply(frame.iloc[test_rows])
     typer.echo(f"data: {info.name}, {len(frame)} complete rows ({info.source}; {info.licence})")
     typer.echo(f"split: {train.n_samples} training rows, {test.n_samples} held out, seed {seed}")
-    formulation = mm.SoftMarginStructure(train, max_parents=max_parents, gamma=mm.log_odds(p))
-    with Progress(time_limit) as progress:
-        result = mm.solve(formulation, time_limit=time_limit, seed=seed, callback=progress)
-    say_result(result)
-    models = {
-        "naive Bayes": mm.BayesianNetwork.fit(mm.naive_bayes(train), train),
-        "TAN": mm.BayesianNetwork.fit(mm.tan_cmi(train), train),
-        "soft-margin optimum" if result.bounds.gap_rel < 1e-8 else "soft margin, best found": result.model,
-    }
-    comparison = compare_accuracy(models, train, test, formulation.gamma)
-    typer.echo(f"held-out accuracy on {test.n_samples} rows (soft margin on the training rows):")
-    for row in comparison:
-        typer.echo(f"  {row.name:<24} {row.accuracy:.4f} +- {row.standard_error:.4f}   {row.soft_margin:12.4f}")
-    write_outputs(
-        result,
-        out,
-        title=f"{formulation.title} of {info.name}",
-        command=f"mmbn-opt demo --dataset {dataset} --p {p:g} --max-parents {max_parents} --seed {seed}",
-        comparison=[asdict(row) for row in comparison],
-    )
-    typer.echo(f"proved gap: {result.bounds.gap_rel:.4%}")
-    typer.echo(f"report: {(out / 'report.html').resolve()}")
-    raise typer.Exit(exit_status(result))
+    return train, test, info

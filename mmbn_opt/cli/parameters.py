@@ -1,7 +1,5 @@
 """``mmbn-opt parameters``: parameters of a given structure."""
 
-import shlex
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from mmbn_opt.cli import options as opt
+from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["parameters"]
@@ -59,53 +58,57 @@ def parameters(
 ) -> None:
     """Learn the parameters of a structure: maximum likelihood, smooth margin or conditional likelihood."""
     started = time.perf_counter()
+    from mmbn_opt._budget import interruptible
     from mmbn_opt.cli.progress import Progress
-    from mmbn_opt.cli.structure import exit_status, say_result, time_left, write_outputs
+    from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
+    from mmbn_opt.cli.structure import exit_status, say_result, time_left
     from mmbn_opt.dispatch import solve
     from mmbn_opt.formulations import ConditionalLikelihood, MaxMarginRelaxation, SmoothMargin
-    from mmbn_opt.interop.atomic import ensure_directory
     from mmbn_opt.scores import classification_rate
 
     if method not in _METHODS:
         raise InputError(f"--method must be one of {', '.join(_METHODS)}, got {method!r}.")
-    ensure_directory(out)
-    preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize)
-    for line in preparation.describe():
-        typer.echo(line, err=True)
-    dataset = preparation.data
-    graph = _structure(structure, dataset, seed, smoothing)
-    if method == "ml":
-        _maximum_likelihood(graph, dataset, smoothing, out)
-        return
-    by_choice, scaled = _scale(lam, method, B)
-    if method == "relaxation":
-        scale = None if B is not None else 1.0 / _positive("--lam", 0.1 if scaled is None else scaled)
-        formulation: Any = MaxMarginRelaxation(
-            dataset, graph, gamma=scale, B=B, normalization=cast(Any, normalization), alpha=alpha,
-            min_prob=min_prob, smoothing=smoothing,
-        )  # fmt: skip
-    elif method == "cg-mm":
-        formulation = SmoothMargin(
-            dataset, graph, lam=0.05 if scaled is None else scaled, kappa=kappa, smoothing=smoothing
-        )
-    else:
-        formulation = ConditionalLikelihood(dataset, graph, smoothing=smoothing)
-    watched = None if method == "relaxation" or validation <= 0 else validation
-    if by_choice:
-        formulation = _chosen(formulation, time_left(time_limit, started), seed)
-    with Progress(time_limit) as progress:
-        result = solve(
-            formulation, solver, time_limit=time_left(time_limit, started),
-            rel_gap=rel_gap if method == "relaxation" else 0.0, threads=threads, seed=seed,
-            callback=progress, validation=watched,
-        )  # fmt: skip
-    if method == "relaxation":
-        result = _normalized(result)
-    command = "mmbn-opt " + shlex.join(sys.argv[1:])
-    write_outputs(result, out, title=f"{formulation.title} on {data.name}", command=command)
-    say_result(result)
-    typer.echo(f"accuracy on all {dataset.n_samples} rows given: {classification_rate(result.model, dataset):.4f}")
-    typer.echo(f"report: {out / 'report.html'}")
+    with open_folder(out) as folder:
+        with interruptible():
+            preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize)
+            for line in preparation.describe():
+                remark(line)
+            dataset = preparation.data
+            graph = _structure(structure, dataset, seed, smoothing)
+        if method == "ml":
+            _maximum_likelihood(graph, dataset, smoothing, folder)
+            return
+        by_choice, scaled = _scale(lam, method, B)
+        if method == "relaxation":
+            scale = None if B is not None else 1.0 / _positive("--lam", 0.1 if scaled is None else scaled)
+            formulation: Any = MaxMarginRelaxation(
+                dataset, graph, gamma=scale, B=B, normalization=cast(Any, normalization), alpha=alpha,
+                min_prob=min_prob, smoothing=smoothing,
+            )  # fmt: skip
+        elif method == "cg-mm":
+            formulation = SmoothMargin(
+                dataset, graph, lam=0.05 if scaled is None else scaled, kappa=kappa, smoothing=smoothing
+            )
+        else:
+            formulation = ConditionalLikelihood(dataset, graph, smoothing=smoothing)
+        watched = None if method == "relaxation" or validation <= 0 else validation
+        if by_choice:
+            formulation = _chosen(formulation, time_left(time_limit, started), seed)
+        to_network = _normalized if method == "relaxation" else _as_it_is
+        with Progress(time_limit) as progress, Keeper(folder, lambda states, model: to_network(model)):
+            result = solve(
+                formulation, solver, time_limit=time_left(time_limit, started),
+                rel_gap=rel_gap if method == "relaxation" else 0.0, threads=threads, seed=seed,
+                callback=progress, validation=watched,
+            )  # fmt: skip
+        result = replace(found(result), model=to_network(result.model))
+
+        def say() -> None:
+            say_result(result)
+            rate = classification_rate(result.model, dataset)
+            typer.echo(f"accuracy on all {dataset.n_samples} rows given: {rate:.4f}")
+
+        hand_over(result, folder, say, title=f"{formulation.title} on {data.name}")
     raise typer.Exit(exit_status(result))
 
 
@@ -129,16 +132,24 @@ def _chosen(formulation: Any, seconds: float | None, seed: int) -> Any:
     from mmbn_opt.lambda_path import choose_lambda
     from mmbn_opt.selection import DEFAULT_GRID, tune
 
-    if isinstance(formulation, MaxMarginRelaxation):
-        # Eight values on up to five folds share half of the time.
-        limit = None if seconds is None else seconds / 80
-        chosen: Any
-        chosen, table = choose_lambda(formulation, time_limit=limit, seed=seed)
-    else:
-        tuning = tune(formulation, {"lam": DEFAULT_GRID["lam"]}, seed=seed)
-        chosen, table = tuning.formulation, tuning.table
-    typer.echo(table.to_string(index=False), err=True)
+    chosen: Any
+    try:
+        if isinstance(formulation, MaxMarginRelaxation):
+            # Eight values on up to five folds share half of the time.
+            limit = None if seconds is None else seconds / 80
+            chosen, table = choose_lambda(formulation, time_limit=limit, seed=seed)
+        else:
+            tuning = tune(formulation, {"lam": DEFAULT_GRID["lam"]}, seed=seed)
+            chosen, table = tuning.formulation, tuning.table
+    except KeyboardInterrupt:
+        remark("interrupted before a value of lambda was complete: the usual one stands")
+        return formulation
+    remark(table.to_string(index=False))
     return chosen
+
+
+def _as_it_is(model: Any) -> Any:
+    return model
 
 
 def _positive(option: str, value: float) -> float:
@@ -147,9 +158,9 @@ def _positive(option: str, value: float) -> float:
     return value
 
 
-def _normalized(result: Any) -> Any:
-    """The result with its factors turned into a network; the certificate says how exactly that can be done."""
-    return result if result.model is None else replace(result, model=result.model.normalize().network)
+def _normalized(model: Any) -> Any:
+    """The network of factors; the certificate says how exactly they can be turned into one."""
+    return None if model is None else model.normalize().network
 
 
 def _structure(name: str, dataset: Any, seed: int, smoothing: float) -> Any:
@@ -164,15 +175,20 @@ def _structure(name: str, dataset: Any, seed: int, smoothing: float) -> Any:
     return from_edges(dataset, read_bif(name, dataset.class_name).structure.edges)
 
 
-def _maximum_likelihood(graph: Any, dataset: Any, smoothing: float, out: Path) -> None:
+def _maximum_likelihood(graph: Any, dataset: Any, smoothing: float, folder: Any) -> None:
     """Closed form: nothing to solve, nothing to bound."""
+    from mmbn_opt.cli.running import saying_first, writing
+    from mmbn_opt.interop.result_files import model_contents
     from mmbn_opt.network import BayesianNetwork
     from mmbn_opt.scores import classification_rate, conditional_log_likelihood, log_likelihood
 
     network = BayesianNetwork.fit(graph, dataset, smoothing)
-    network.save(out / "model.json")
-    network.to_bif(out / "network.bif")
-    typer.echo(f"log-likelihood: {log_likelihood(network, dataset):.6f}")
-    typer.echo(f"conditional log-likelihood: {conditional_log_likelihood(network, dataset):.6f}")
-    typer.echo(f"accuracy on all {dataset.n_samples} rows given: {classification_rate(network, dataset):.4f}")
-    typer.echo(f"written: {out / 'model.json'}, {out / 'network.bif'}")
+
+    def say() -> None:
+        typer.echo(f"log-likelihood: {log_likelihood(network, dataset):.6f}")
+        typer.echo(f"conditional log-likelihood: {conditional_log_likelihood(network, dataset):.6f}")
+        typer.echo(f"accuracy on all {dataset.n_samples} rows given: {classification_rate(network, dataset):.4f}")
+
+    with saying_first(say):
+        writing(folder, lambda: folder.publish(model_contents(network)))
+    typer.echo(f"written: {folder.path / 'model.json'}, {folder.path / 'network.bif'}")

@@ -27,13 +27,16 @@ def predict(
     import pandas as pd
 
     from mmbn_opt.interop.atomic import write_text_atomic
-    from mmbn_opt.interop.models import load_model
+    from mmbn_opt.interop.models import find_model, load_model
     from mmbn_opt.mixture import MixtureClassifier
     from mmbn_opt.readers import read_table
 
     if unseen not in ("error", "missing"):
         raise InputError(f"--unseen must be error or missing, got {unseen!r}.")
-    fitted = load_model(model / "model.json" if model.is_dir() else model)
+    path, notice = find_model(model)
+    if notice:
+        typer.echo(notice, err=True)
+    fitted = load_model(path)
     frame = read_table(data, na_values=opt.na_values(na))
     if isinstance(fitted, MixtureClassifier):
         name, classes, states = fitted.class_name, fitted.classes, fitted.classes.tolist()

@@ -5,8 +5,7 @@ import sys
 from types import TracebackType
 from typing import Any
 
-import typer
-
+from mmbn_opt.cli.remarks import remark
 from mmbn_opt.trace import TraceRecord
 
 __all__ = ["Progress"]
@@ -68,7 +67,7 @@ class Progress:
         elif record.event not in self._paced or record.time_sec >= self._next_line:
             self._next_line = record.time_sec + _SECONDS_BETWEEN_LINES
             nodes = "" if record.nodes is None else f"  nodes {record.nodes:,}"
-            typer.echo(f"{record.time_sec:9.2f} s  {line}{nodes}  {record.event} by {record.source}", err=True)
+            remark(f"{record.time_sec:9.2f} s  {line}{nodes}  {record.event} by {record.source}")
 
 
 def _number(value: float | None) -> str:

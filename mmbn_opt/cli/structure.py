@@ -1,7 +1,5 @@
 """``mmbn-opt structure``: the best structure for a score, with its proof."""
 
-import shlex
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from mmbn_opt.cli import options as opt
+from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["exit_status", "say_result", "structure", "time_left", "write_outputs"]
+__all__ = ["exit_status", "say_result", "structure", "time_left"]
 
 
 def structure(
@@ -46,34 +45,32 @@ def structure(
 ) -> None:
     """Find the structure with the best score and say how good it is."""
     started = time.perf_counter()
-    from mmbn_opt.dispatch import solve
-    from mmbn_opt.interop.atomic import ensure_directory
-
-    ensure_directory(out)
-    preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize)
-    for line in preparation.describe():
-        typer.echo(line, err=True)
-    formulation = opt.make_formulation(
-        preparation.data, score=score, max_parents=max_parents, p=p, smoothing=smoothing, ess=ess,
-        acyclicity=acyclicity, parent_sets=parent_sets, require=require, forbid=forbid, candidates=candidates,
-    )  # fmt: skip
+    from mmbn_opt._budget import interruptible
     from mmbn_opt.cli.progress import Progress
+    from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
+    from mmbn_opt.dispatch import solve
 
-    with Progress(time_limit) as progress:
-        result = solve(
-            formulation,
-            solver,
-            time_limit=time_left(time_limit, started),
-            rel_gap=rel_gap,
-            threads=threads,
-            seed=seed,
-            callback=progress,
-        )
-    result = replace(result, settings={**result.settings, "time_limit": time_limit})
-    command = "mmbn-opt " + shlex.join(sys.argv[1:])
-    write_outputs(result, out, title=f"{formulation.title} of {data.name}", command=command)
-    say_result(result)
-    typer.echo(f"report: {out / 'report.html'}")
+    with open_folder(out) as folder:
+        with interruptible():
+            preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize)
+            for line in preparation.describe():
+                remark(line)
+            formulation = opt.make_formulation(
+                preparation.data, score=score, max_parents=max_parents, p=p, smoothing=smoothing, ess=ess,
+                acyclicity=acyclicity, parent_sets=parent_sets, require=require, forbid=forbid, candidates=candidates,
+            )  # fmt: skip
+        with Progress(time_limit) as progress, Keeper(folder):
+            result = solve(
+                formulation,
+                solver,
+                time_limit=time_left(time_limit, started),
+                rel_gap=rel_gap,
+                threads=threads,
+                seed=seed,
+                callback=progress,
+            )
+        result = replace(found(result), settings={**result.settings, "time_limit": time_limit})
+        hand_over(result, folder, lambda: say_result(result), title=f"{formulation.title} of {data.name}")
     raise typer.Exit(exit_status(result))
 
 
@@ -84,21 +81,12 @@ def time_left(time_limit: float | None, started: float) -> float | None:
     return max(0.0, time_limit - (time.perf_counter() - started))
 
 
-def write_outputs(
-    result: Any, out: Path, *, title: str, command: str, comparison: list[dict[str, Any]] | None = None
-) -> None:
-    """Write all files of a result."""
-    from mmbn_opt.display.report import render_report
-    from mmbn_opt.interop.result_files import write_result_files
-
-    report = render_report(result, comparison=comparison, title=title, command=command)
-    write_result_files(result, out, report_html=report)
-
-
 def say_result(result: Any) -> None:
     """The answer on stdout."""
     bounds = result.bounds
     typer.echo(f"status: {result.termination_status} - {result.termination_status.sentence}")
+    if result.model is None:
+        return
     if bounds.dual_bound is None:
         typer.echo(f"objective: {bounds.primal_bound:.6f}  (no bound is claimed)")
     else:
@@ -114,7 +102,7 @@ def say_result(result: Any) -> None:
 
 
 def exit_status(result: Any) -> int:
-    """0 for an answer, 1 for a failed solver or certificate, 130 after an interruption."""
+    """0 for an answer, 1 for a failed solver or certificate, 130 where an interruption cut something off."""
     from mmbn_opt.status import TerminationStatus
 
     if result.termination_status is TerminationStatus.INTERRUPTED:

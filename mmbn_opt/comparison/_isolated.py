@@ -21,7 +21,7 @@ from mmbn_opt.solvers._child import ChildHost
 from mmbn_opt.solvers._link import EngineFailure, HostDied
 from mmbn_opt.trace import BoundTrace, TraceRecord
 
-__all__ = ["Cancelled", "cancel", "execute"]
+__all__ = ["Cancelled", "cancel", "execute", "execute_unless_cancelled", "withdraw"]
 
 logger = logging.getLogger(__name__)
 
@@ -44,10 +44,15 @@ class Cancelled(Exception):
     """The comparison was interrupted; this run leaves nothing behind."""
 
 
+def withdraw(token: str) -> None:
+    """Let the runs of a comparison in this process end, and none begin; it does not wait, so a signal may call it."""
+    _cancelled.add(token)
+
+
 def cancel(token: str) -> None:
     """End all runs of a comparison in this process; when this returns none is going on, and none will begin."""
+    withdraw(token)
     with _changed:
-        _cancelled.add(token)
         if not _changed.wait_for(lambda: not _going_on[token], _ENDING_SEC):
             logger.warning("%d runs have not ended %g s after they were cancelled", _going_on[token], _ENDING_SEC)
 
@@ -137,6 +142,14 @@ def execute(run: PlannedRun) -> RunRecord:
     with _going(run.token):
         seconds = _observe(watch, _RunHost(RunJob(run.payload, run.threads)))
     return _record(watch, seconds)
+
+
+def execute_unless_cancelled(run: PlannedRun) -> RunRecord | None:
+    """`execute`; None when the comparison was interrupted, so that runs which ended before are still handed over."""
+    try:
+        return execute(run)
+    except Cancelled:
+        return None
 
 
 @contextmanager

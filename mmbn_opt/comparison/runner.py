@@ -7,7 +7,8 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
-from mmbn_opt.comparison._isolated import cancel, execute
+from mmbn_opt._budget import interruptible, noting_signals
+from mmbn_opt.comparison._isolated import cancel, execute_unless_cancelled, withdraw
 from mmbn_opt.comparison.machine import can_measure_memory
 from mmbn_opt.comparison.outcome import RunOutcome
 from mmbn_opt.comparison.plan import (
@@ -28,6 +29,9 @@ from mmbn_opt.solvers.base import Solver
 __all__ = ["Progress", "compare"]
 
 logger = logging.getLogger(__name__)
+
+_PATIENCE_SEC = 3.0
+"""How long the runs may take to end after Ctrl-C; those on other machines do not hear of it."""
 
 Progress = Callable[[RunRecord, int, int], object]
 """Called with each run that has ended, how many have ended, and how many there are."""
@@ -127,11 +131,15 @@ def compare(
         if progress is not None:
             progress(record, len(done), len(plan.runs))
 
+    pending = [run for run in plan.runs if run.key not in done]
     interrupted = False
-    try:
-        _execute([run for run in plan.runs if run.key not in done], plan.token, n_jobs, keep)
-    except KeyboardInterrupt:
-        interrupted = True
+    with noting_signals(lambda: withdraw(plan.token)) as noted:
+        try:
+            with interruptible(_PATIENCE_SEC):
+                _execute(pending, plan.token, n_jobs, keep)
+        except KeyboardInterrupt:
+            interrupted = True
+        interrupted |= bool(noted) and any(run.key not in done for run in pending)
     finished = [done[run.key] for run in plan.runs if run.key in done]
     left_out = list(plan.left_out)
     if everything:
@@ -146,10 +154,11 @@ def _execute(pending: Sequence[PlannedRun], token: str, n_jobs: int | None, keep
     """Do the runs and hand over each as it ends, in whatever order; what goes wrong ends all that are going on."""
     # Threads only wait for processes; the word is a preference, which `joblib.parallel_config` overrides.
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", batch_size=1, return_as="generator_unordered")
-    answers = parallel(delayed(execute)(run) for run in pending)
+    answers = parallel(delayed(execute_unless_cancelled)(run) for run in pending)
     try:
         for record in answers:
-            keep(record)
+            if record is not None:
+                keep(record)
     except BaseException:
         cancel(token)
         with warnings.catch_warnings():

@@ -14,6 +14,7 @@ from mmbn_opt.comparison.record import RunRecord
 from mmbn_opt.comparison.store import run_file_name
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.interop.atomic import ensure_directory, write_text_atomic
+from mmbn_opt.interop.run_folder import RunFolder
 
 __all__ = ["Comparison"]
 
@@ -180,14 +181,24 @@ class Comparison(pd.DataFrame):
             groups.append((joined, solvers))
         return [labels for labels, _ in groups]
 
-    def write(self, folder: str | Path, *, title: str = "Comparison of solvers", command: str | None = None) -> Path:
-        """Write ``results.csv``, ``report.html`` and one JSON file a run under ``runs``, each whole or not at all."""
-        place = ensure_directory(folder)
-        kept = ensure_directory(place / "runs")
+    def write(
+        self, folder: str | Path | RunFolder, *, title: str = "Comparison of solvers", command: str | None = None
+    ) -> Path:
+        """Write ``results.csv`` and ``report.html``, both or none, and one JSON file a run under ``runs``.
+
+        Raises
+        ------
+        InputError
+            If the folder cannot be written, or another run is writing it.
+        """
+        if not isinstance(folder, RunFolder):
+            with RunFolder(folder, command or "") as held:
+                return self.write(held, title=title, command=command)
+        kept = ensure_directory(folder.path / "runs")
         for run in self.runs:
             path = kept / run_file_name(run)
             if not path.exists():
                 write_text_atomic(path, run.to_json())
-        write_text_atomic(place / "results.csv", self.to_csv(index=False, lineterminator="\n"))
-        write_text_atomic(place / "report.html", self.report_html(title, command))
-        return place
+        table = self.to_csv(index=False, lineterminator="\n")
+        folder.publish({"results.csv": table.encode(), "report.html": self.report_html(title, command).encode()})
+        return folder.path

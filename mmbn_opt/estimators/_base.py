@@ -12,17 +12,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from mmbn_opt._budget import interruptible, noting_signals
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.preparation import Preparation, prepare
 from mmbn_opt.result import Certificate, Result
 from mmbn_opt.scores import classification_rate
+from mmbn_opt.status import TerminationStatus
 
 from ._input import read_features, read_labels, read_weight
 from ._showing import FittedHTML
 
-__all__ = ["DiscreteClassifier", "Learned", "refuse_choice", "warn_of_failures"]
+__all__ = ["DiscreteClassifier", "Learned", "end_if_interrupted", "refuse_choice", "warn_of_failures"]
 
 FloatArray = NDArray[np.float64]
 
@@ -80,11 +82,21 @@ class DiscreteClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: i
         ------
         InputError
             A `ValueError`: bad settings, missing cells under ``missing="error"``, input that cannot be learned from.
+        KeyboardInterrupt
+            After Ctrl-C, so that searches and pipelines around it end too. What was found by then is stored: the
+            classifier is fitted with it, and ``result_`` says INTERRUPTED.
         """
         began = time.perf_counter()
         self._check_settings()
-        preparation, classes = self._prepared(X, y, sample_weight)
-        learned = self._learn(preparation.data, began)
+        with noting_signals() as noted:
+            with interruptible():
+                preparation, classes = self._prepared(X, y, sample_weight)
+            learned = self._learn(preparation.data, began)
+            self._store(preparation, classes, learned)
+            end_if_interrupted(bool(noted), learned.result, learned.attributes.get("parameter_result_"))
+        return self
+
+    def _store(self, preparation: Preparation, classes: NDArray[Any], learned: Learned) -> None:
         self.classes_ = classes
         self.preparation_ = preparation
         self.network_ = learned.network
@@ -94,7 +106,6 @@ class DiscreteClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: i
         for name, value in learned.attributes.items():
             setattr(self, name, value)
         self.training_accuracy_ = classification_rate(learned.network, preparation.data)
-        return self
 
     @abstractmethod
     def _learn(self, data: DiscreteDataset, began: float) -> Learned:
@@ -156,12 +167,18 @@ class DiscreteClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: i
         return tags
 
 
+def end_if_interrupted(noted: bool, *results: Result | None) -> None:
+    """Raise KeyboardInterrupt after Ctrl-C, once what was found has been stored."""
+    if noted or any(r is not None and r.termination_status is TerminationStatus.INTERRUPTED for r in results):
+        raise KeyboardInterrupt
+
+
 def warn_of_failures(estimator: BaseEstimator, certificate: Certificate) -> Certificate:
     """The certificate itself; a `UserWarning` tells of checks that failed, so that nobody relies on it unawares."""
     if certificate.failures:
         failed = "; ".join(map(str, certificate.failures))
         warnings.warn(
-            f"{type(estimator).__name__}: {failed}. See certificate_; the model is returned as it is.", stacklevel=4
+            f"{type(estimator).__name__}: {failed}. See certificate_; the model is returned as it is.", stacklevel=5
         )
     return certificate
 

@@ -11,10 +11,12 @@ import pandas as pd
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.network import BayesianNetwork
+from mmbn_opt.result import Result
 from mmbn_opt.scores import classification_rate
-from mmbn_opt.selection import held_out_parts
+from mmbn_opt.selection import held_out_parts, run_until_interrupted
+from mmbn_opt.status import TerminationStatus
 
-__all__ = ["Choice", "Learn", "candidates", "choose"]
+__all__ = ["Choice", "Learn", "candidates", "choose", "complete"]
 
 Learn = Callable[[DiscreteDataset, Mapping[str, Any], float | None], BayesianNetwork]
 
@@ -77,30 +79,53 @@ def choose(
         As in ``joblib.Parallel``.
     seconds : float or None
         For all runs together, shared evenly among them.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C came before the first point was complete; later the choice is made among those that are.
     """
     points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     if len(points) == 1:
         return Choice(points[0])
-    from joblib import Parallel, delayed
-
     parts = held_out_parts(data, None, seed)
     share = None if seconds is None else seconds / (len(points) * len(parts))
-    rates = Parallel(n_jobs=n_jobs)(
-        delayed(_rate)(learn, data, point, train, held_out, share) for point in points for train, held_out in parts
-    )
+    work = [(learn, data, point, train, held_out, share) for point in points for train, held_out in parts]
+    rates = run_until_interrupted(_rate, work, n_jobs)
+    points = points[: len(rates) // len(parts)]
+    if not points:
+        raise KeyboardInterrupt
     weights = np.array([data.sample_weight[held_out].sum() for _, held_out in parts])
     # Rounded, so that sums of equal counts tie whatever the order of the rows.
-    mean = np.round(np.average(np.reshape(rates, (len(points), len(parts))), axis=1, weights=weights), 12)
+    table = np.reshape(rates[: len(points) * len(parts)], (len(points), len(parts)))
+    mean = np.round(np.average(table, axis=1, weights=weights), 12)
     return Choice(points[int(np.argmax(mean))], pd.DataFrame(points, columns=list(grid)).assign(rate=mean))
+
+
+def complete(result: Result) -> Result:
+    """A candidate's result; one that was cut off must not enter a table as if it were complete.
+
+    Raises
+    ------
+    KeyboardInterrupt
+    """
+    if result.termination_status is TerminationStatus.INTERRUPTED:
+        raise KeyboardInterrupt
+    return result
 
 
 def _rate(
     learn: Learn, data: DiscreteDataset, point: Mapping[str, Any], train: Any, held_out: Any, seconds: float | None
-) -> float:
+) -> float | None:
+    """Classification rate on the held-out rows; None when the run was cut off."""
     part = data.subset(train)
     if len(part.observed_classes()) < 2:
         raise InputError(
             "Cross-validation needs at least two classes in every part that is learned from; give the settings "
             'instead of "cv", or more rows.'
         )
-    return classification_rate(learn(part, point, seconds), data.subset(held_out))
+    try:
+        network = learn(part, point, seconds)
+    except KeyboardInterrupt:
+        return None
+    return classification_rate(network, data.subset(held_out))

@@ -21,7 +21,7 @@ from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.registry import get_solver_class
 from mmbn_opt.structure import Structure
 
-from ._choice import candidates, choose
+from ._choice import candidates, choose, complete
 
 __all__ = ["METHODS", "Method", "ParameterSettings", "Parameters", "learn_parameters", "maximum_likelihood"]
 
@@ -131,7 +131,7 @@ def _relaxation(
 
     grid = {"lam": _lambdas(settings)}
     choice = choose(
-        grid, data, lambda part, point, limit: _network(run(part, point, limit)), seed=settings.seed,
+        grid, data, lambda part, point, limit: _network(complete(run(part, point, limit))), seed=settings.seed,
         n_jobs=settings.n_jobs, seconds=_half(seconds),
     )  # fmt: skip
     result = run(data, choice.settings, _rest(seconds, choice.table))

@@ -12,14 +12,18 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mmbn_opt._budget import interruptible, noting_signals, stop_asked
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.constrained_maximum_margin import ConstrainedMaximumMargin
+from mmbn_opt.job import SOLVE_PATIENCE_SEC
 from mmbn_opt.mixture import MixtureClassifier
 from mmbn_opt.mixture_data import NumericDataset
 from mmbn_opt.mixture_parts import BinaryPart, binary_parts, join_parts
+from mmbn_opt.selection import run_until_interrupted
 from mmbn_opt.solvers.exterior_penalty import ExteriorPenaltySolver
 from mmbn_opt.status import SolutionStatus, TerminationStatus
 
+from ._base import end_if_interrupted
 from ._choice import candidates as values_of
 from ._cmm_result import CMMPart, CMMPrograms, joint_result
 from ._folds import stratified_folds
@@ -150,30 +154,37 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         y : array-like (n_samples,)
         sample_weight : array-like (n_samples,) or None
             Whole numbers: weight 2 is the row twice, weight 0 the row removed.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After Ctrl-C, with what was found stored; see `DiscreteClassifier.fit`.
         """
         began = time.perf_counter()
         self._check_settings()
-        allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
-        x = validate_data(self, X, ensure_all_finite=allow_nan, dtype=np.float64)
-        labels = read_labels(self, y, pd.DataFrame(x)).values
-        rows = _repeated(sample_weight, len(x))
-        data = NumericDataset.from_arrays(x[rows], labels[rows], missing=self.missing)
-        candidates = self._candidates()
-        for candidate in candidates:
-            data.require_members(candidate.n_components)
-        self.cv_results_: pd.DataFrame | None = None
-        chosen = candidates[0] if len(candidates) == 1 else self._choose(data, rows, candidates)
-        self.n_components_, self.tau_, self.iterations_ = chosen.n_components, chosen.tau, chosen.iterations
-        deadline = None if self.time_limit is None else began + self.time_limit
-        self.model_, self.parts_, programs = self._fit_parts(data, chosen, deadline)
-        for part in self.parts_:
-            part.violated["row"] = rows[part.violated["row"].to_numpy(dtype=np.intp)]
-        self.classes_ = data.classes
-        settings = {"n_components": self.n_components_, "tau": self.tau_, "iterations": self.iterations_}
-        self.result_ = joint_result(self.model_, self.parts_, programs, settings, time.perf_counter() - began)
-        self.trace_, self.certificate_ = self.result_.trace, self.result_.certificate
-        self.termination_status_ = self.result_.termination_status
-        self.training_accuracy_ = float((self.model_.predict(x[rows]) == labels[rows]).mean())
+        with noting_signals() as noted:
+            allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
+            x = validate_data(self, X, ensure_all_finite=allow_nan, dtype=np.float64)
+            labels = read_labels(self, y, pd.DataFrame(x)).values
+            rows = _repeated(sample_weight, len(x))
+            data = NumericDataset.from_arrays(x[rows], labels[rows], missing=self.missing)
+            candidates = self._candidates()
+            for candidate in candidates:
+                data.require_members(candidate.n_components)
+            self.cv_results_: pd.DataFrame | None = None
+            chosen = candidates[0] if len(candidates) == 1 else self._choose(data, rows, candidates)
+            self.n_components_, self.tau_, self.iterations_ = chosen.n_components, chosen.tau, chosen.iterations
+            deadline = None if self.time_limit is None else began + self.time_limit
+            self.model_, self.parts_, programs = self._fit_parts(data, chosen, deadline)
+            for part in self.parts_:
+                part.violated["row"] = rows[part.violated["row"].to_numpy(dtype=np.intp)]
+            self.classes_ = data.classes
+            settings = {"n_components": self.n_components_, "tau": self.tau_, "iterations": self.iterations_}
+            self.result_ = joint_result(self.model_, self.parts_, programs, settings, time.perf_counter() - began)
+            self.trace_, self.certificate_ = self.result_.trace, self.result_.certificate
+            self.termination_status_ = self.result_.termination_status
+            self.training_accuracy_ = float((self.model_.predict(x[rows]) == labels[rows]).mean())
+            end_if_interrupted(bool(noted), self.result_)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -236,13 +247,13 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         return [_Settings(k, tau, limit) for k, tau, limit in product(*ordered)]
 
     def _choose(self, data: NumericDataset, rows: NDArray[np.intp], candidates: list[_Settings]) -> _Settings:
-        from joblib import Parallel, delayed
-
         held_out = [part for part in self._parts_held_out(data, rows) if part.any()]
-        tasks = [(candidate, part) for candidate in candidates for part in held_out]
-        counts = Parallel(n_jobs=self.n_jobs)(
-            delayed(self._rightly_classified)(data, candidate, part) for candidate, part in tasks
-        )
+        tasks = [(data, candidate, part) for candidate in candidates for part in held_out]
+        counts = run_until_interrupted(self._rightly_classified, tasks, self.n_jobs)
+        candidates = candidates[: len(counts) // max(1, len(held_out))]
+        if not candidates:
+            raise KeyboardInterrupt
+        counts = counts[: len(candidates) * len(held_out)]
         right = np.array(counts, dtype=np.float64).reshape(len(candidates), len(held_out))
         rates = right.sum(axis=1) / max(1, sum(int(part.sum()) for part in held_out))
         self.cv_results_ = pd.DataFrame(
@@ -261,9 +272,13 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         folds = stratified_folds(alone, self.cv, self.random_state)[copies.ravel()]
         return [folds == fold for fold in range(self.cv)]
 
-    def _rightly_classified(self, data: NumericDataset, settings: _Settings, held_out: NDArray[np.bool_]) -> int:
+    def _rightly_classified(self, data: NumericDataset, settings: _Settings, held_out: NDArray[np.bool_]) -> int | None:
+        """Rows held out that are classified rightly; None when Ctrl-C cut the programs off."""
         train = NumericDataset.from_arrays(data.z[~held_out], data.codes[~held_out], missing="marginalize")
-        model, _, _ = self._fit_parts(train, settings, None)
+        model, parts, _ = self._fit_parts(train, settings, None)
+        cut = any(part.result.termination_status is TerminationStatus.INTERRUPTED for part in parts)
+        if cut or stop_asked():
+            return None
         return int((model.predict(data.z[held_out]) == data.codes[held_out]).sum())
 
     # -- the programs -------------------------------------------------------------------------------------------
@@ -278,6 +293,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
             limit = None
             if deadline is not None:
                 limit = max(0.0, deadline - time.perf_counter()) / (len(binaries) - done)
+            interrupted = interrupted or stop_asked()
             part, model, program = self._fit_part(data, binary, settings, 0.0 if interrupted else limit)
             interrupted = interrupted or part.result.termination_status is TerminationStatus.INTERRUPTED
             parts.append(part)
@@ -300,7 +316,8 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         start = None
         if self.start == "em":
             start = next((formulation.encode(s.model) for s in formulation.starts()), None)
-        result = solver.solve(formulation.build(), start=start)
+        with interruptible(SOLVE_PATIENCE_SEC):
+            result = solver.solve(formulation.build(), callback=lambda event: stop_asked(), start=start)
         assert result.solution is not None
         assert result.solution_status is not SolutionStatus.NO_SOLUTION
         binary = formulation.recover(result.solution)

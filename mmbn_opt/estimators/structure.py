@@ -15,7 +15,7 @@ from mmbn_opt.result import Certificate, Check, Result
 from mmbn_opt.scores import DecomposableScore, log_odds
 
 from ._base import DiscreteClassifier, Learned, refuse_choice
-from ._choice import Learn, candidates, choose
+from ._choice import Learn, candidates, choose, complete
 from ._input import seed_of
 from ._parameters import METHODS, Method, ParameterSettings, learn_parameters
 from .bayes import require_two_classes, seconds_left
@@ -200,7 +200,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         """How a candidate is learned: with maximum-likelihood parameters, which the scores are defined by."""
 
         def learn(part: DiscreteDataset, point: Mapping[str, Any], seconds: float | None) -> BayesianNetwork:
-            return cast(BayesianNetwork, self._search(part, point, seconds, seed).model)
+            return cast(BayesianNetwork, complete(self._search(part, point, seconds, seed)).model)
 
         return learn
 

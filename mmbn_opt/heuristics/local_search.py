@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt._stopping import stop_asked
+from mmbn_opt._budget import stop_asked
 from mmbn_opt.candidates import CandidateParents
 from mmbn_opt.heuristics.objectives import Loss
 

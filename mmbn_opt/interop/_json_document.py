@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop._reading import read_text
+from mmbn_opt.interop.run_folder import text_of_run
 
 __all__ = ["list_of", "load_document", "require_format", "shown"]
 
@@ -22,7 +23,7 @@ MAX_VALUES = 20_000_000
 
 def load_document(path: str | Path, from_dict: Callable[[Any], Model]) -> Model:
     """Read a JSON file and make a model of it; what is wrong with either is a `FormatError` that names the file."""
-    text = read_text(path, "model file")
+    text = text_of_run(path, lambda: read_text(path, "model file"))
     # Each value but the first follows one of these, and the smallest takes two bytes of text but sixty of memory.
     n_values = text.count(",") + text.count("[") + text.count("{") + text.count(":")
     if n_values > MAX_VALUES:

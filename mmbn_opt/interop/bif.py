@@ -15,7 +15,7 @@ from mmbn_opt.interop.atomic import write_bytes_atomic
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.variable import DiscreteVariable
 
-__all__ = ["MAX_CELLS", "read_bif", "write_bif"]
+__all__ = ["MAX_CELLS", "bif_content", "read_bif", "write_bif"]
 
 logger = logging.getLogger(__name__)
 
@@ -41,10 +41,14 @@ def write_bif(network: BayesianNetwork, path: str | Path) -> None:
     InputError
         If two labels of a column have the same text, or the path cannot be written.
     """
-    text = "".join(_blocks(network))
-    content = text.encode("ascii")
+    content = bif_content(network)
     # The time stamp is left out, so that equal networks give equal files.
     write_bytes_atomic(path, gzip.compress(content, mtime=0) if Path(path).suffix == ".gz" else content)
+
+
+def bif_content(network: BayesianNetwork) -> bytes:
+    """What `write_bif` writes."""
+    return "".join(_blocks(network)).encode("ascii")
 
 
 def read_bif(path: str | Path, target: str, *, max_cells: int = MAX_CELLS) -> BayesianNetwork:

@@ -17,7 +17,15 @@ from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.structure import Structure
 from mmbn_opt.variable import DiscreteVariable
 
-__all__ = ["FORMAT", "FORMAT_VERSION", "load_network", "network_from_dict", "network_to_dict", "save_network"]
+__all__ = [
+    "FORMAT",
+    "FORMAT_VERSION",
+    "load_network",
+    "network_from_dict",
+    "network_text",
+    "network_to_dict",
+    "save_network",
+]
 
 FORMAT = "mmbn_opt/network"
 FORMAT_VERSION = 1
@@ -38,7 +46,12 @@ def save_network(network: BayesianNetwork, path: str | Path) -> None:
     InputError
         If the path cannot be written, or a label has a type that JSON cannot hold (the column is named).
     """
-    write_text_atomic(path, json.dumps(network_to_dict(network), allow_nan=False) + "\n")
+    write_text_atomic(path, network_text(network))
+
+
+def network_text(network: BayesianNetwork) -> str:
+    """What `save_network` writes."""
+    return json.dumps(network_to_dict(network), allow_nan=False) + "\n"
 
 
 def load_network(path: str | Path) -> BayesianNetwork:

@@ -15,7 +15,15 @@ from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.mixture import DecisionRule, MixtureClassifier, MixturePart
 from mmbn_opt.mixture_density import MixtureDensity
 
-__all__ = ["FORMAT", "FORMAT_VERSION", "load_mixture", "mixture_from_dict", "mixture_to_dict", "save_mixture"]
+__all__ = [
+    "FORMAT",
+    "FORMAT_VERSION",
+    "load_mixture",
+    "mixture_from_dict",
+    "mixture_text",
+    "mixture_to_dict",
+    "save_mixture",
+]
 
 FORMAT = "mmbn_opt/mixture"
 FORMAT_VERSION = 1
@@ -34,7 +42,12 @@ def save_mixture(model: MixtureClassifier, path: str | Path) -> None:
     InputError
         If the path cannot be written, or a label has a type that JSON cannot hold.
     """
-    write_text_atomic(path, json.dumps(mixture_to_dict(model), allow_nan=False) + "\n")
+    write_text_atomic(path, mixture_text(model))
+
+
+def mixture_text(model: MixtureClassifier) -> str:
+    """What `save_mixture` writes."""
+    return json.dumps(mixture_to_dict(model), allow_nan=False) + "\n"
 
 
 def load_mixture(path: str | Path) -> MixtureClassifier:

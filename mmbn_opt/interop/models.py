@@ -3,13 +3,52 @@
 from pathlib import Path
 from typing import Any
 
+from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.interop import mixture_json
 from mmbn_opt.interop._json_document import load_document
 from mmbn_opt.interop.json_model import network_from_dict
+from mmbn_opt.interop.run_folder import UNFINISHED, finish_publishing
+from mmbn_opt.interop.run_manifest import Manifest, read_manifest
 from mmbn_opt.mixture import MixtureClassifier
 from mmbn_opt.network import BayesianNetwork
 
-__all__ = ["load_model"]
+__all__ = ["find_model", "load_model"]
+
+
+def find_model(path: Path) -> tuple[Path, str]:
+    """The model file of a folder that a run wrote, or of the path itself; and what its reader has to know of it.
+
+    Raises
+    ------
+    InputError
+        If the folder has the model of an unfinished run only, or none.
+    """
+    folder = path if path.is_dir() else path.parent
+    finish_publishing(folder)
+    mine, best = _manifest(folder), _manifest(folder / UNFINISHED)
+    notice = ""
+    if mine is not None and mine.state == "unfinished":
+        notice = f"note: {str(folder)!r} holds the best of a run that did not finish ({_which(mine)})"
+    if not path.is_dir():
+        return path, notice
+    found = folder / "model.json"
+    if best is not None and "model.json" in best.files:
+        kept = f"{str(folder / UNFINISHED)!r} holds the best model of one that did not finish ({_which(best)})"
+        if not found.exists():
+            raise InputError(f"{str(folder)!r} holds no finished run. {kept}; give that folder to use it.")
+        notice = f"note: the finished run in {str(folder)!r} is used. {kept}."
+    return found, notice
+
+
+def _manifest(folder: Path) -> Manifest | None:
+    try:
+        return read_manifest(folder)
+    except FormatError:
+        return None  # told when a file is held against it
+
+
+def _which(manifest: Manifest) -> str:
+    return f"{manifest.command or 'mmbn_opt'}, {manifest.written}"
 
 
 def load_model(path: str | Path) -> BayesianNetwork | MixtureClassifier:

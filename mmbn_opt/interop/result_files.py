@@ -1,30 +1,29 @@
 """The files that a run leaves behind: result, model, network, trace and report."""
 
 import json
-import logging
 import math
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mmbn_opt.interop.atomic import ensure_directory, write_text_atomic
-from mmbn_opt.interop.bif import write_bif
-from mmbn_opt.interop.json_model import save_network
-from mmbn_opt.interop.mixture_json import save_mixture
+from mmbn_opt.interop._version import package_version
+from mmbn_opt.interop.bif import bif_content
+from mmbn_opt.interop.json_model import network_text
+from mmbn_opt.interop.mixture_json import mixture_text
+from mmbn_opt.interop.run_folder import RunFolder
 from mmbn_opt.mixture import MixtureClassifier
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.result import Result
+from mmbn_opt.solve_state import SolveState
+from mmbn_opt.trace import BoundTrace
 
-__all__ = ["RESULT_FILES", "ensure_directory", "result_to_dict", "write_result_files"]
-
-logger = logging.getLogger(__name__)
+__all__ = ["RESULT_FILES", "model_contents", "result_to_dict", "unfinished_contents", "write_result_files"]
 
 RESULT_FILES = ("model.json", "network.bif", "report.html", "result.json", "trace.csv")
-"""Names of the files, sorted."""
+"""Names of the files, sorted; ``manifest.json``, which has their checksums, lies beside them."""
 
 
 def result_to_dict(result: Result) -> dict[str, Any]:
@@ -62,58 +61,94 @@ def result_to_dict(result: Result) -> dict[str, Any]:
         },
         "seed": result.settings.get("seed"),
         "settings": dict(result.settings),
-        "mmbn_opt_version": _version(),
+        "mmbn_opt_version": package_version(),
     }
     if result.parts:
         content["parts"] = [_part(part) for part in result.parts]
     return {key: _plain(value) for key, value in content.items()}
 
 
-def write_result_files(result: Result, directory: str | Path, *, report_html: str | None) -> list[Path]:
-    """Write ``result.json``, ``model.json``, ``network.bif``, ``trace.csv`` and ``report.html``, each atomically.
+def write_result_files(
+    result: Result,
+    directory: str | Path | RunFolder,
+    *,
+    report_html: str | None,
+    extra: Mapping[str, bytes] | None = None,
+) -> list[Path]:
+    """Write ``result.json``, ``model.json``, ``network.bif``, ``trace.csv`` and ``report.html``, all or none.
 
-    A file that this result does not have (no model, no report) is removed where an earlier run left one, so that the
-    folder never mixes two runs.
+    Files of an earlier run that this one does not have (no model, no report) are removed, so that the folder never
+    mixes two runs; ``manifest.json`` has the checksum of each.
 
     Parameters
     ----------
     result : Result
-    directory : str or Path
-        Made if absent.
+    directory : str, Path or RunFolder
+        Made if absent. A `RunFolder` is one that is held already.
     report_html : str or None
         Content of the report.
+    extra : mapping from name to content, or None
+        Further files of this run.
 
     Returns
     -------
     list of Path
-        The files written.
+        The files written, without the manifest.
 
     Raises
     ------
     InputError
-        If `directory` is a file or cannot be written, or if a label cannot be held by a file.
+        If `directory` is a file, is in use by another run or cannot be written, or if a label cannot be held by a file.
     """
-    folder = ensure_directory(directory)
-    model = result.model if isinstance(result.model, BayesianNetwork) else None
-    mixture = result.model if isinstance(result.model, MixtureClassifier) else None
-    has = dict.fromkeys(RESULT_FILES, True)
-    has["network.bif"] = model is not None
-    has["model.json"] = model is not None or mixture is not None
-    has["report.html"] = report_html is not None
-    for name, present in has.items():
-        if not present and (folder / name).is_file():
-            logger.info("%s of an earlier run is removed", folder / name)
-            (folder / name).unlink()
-    write_text_atomic(folder / "trace.csv", result.trace.to_frame().to_csv(index=False, lineterminator="\n"))
-    write_text_atomic(folder / "result.json", json.dumps(result_to_dict(result), indent=2, allow_nan=False) + "\n")
+    contents = {
+        "result.json": _json(result_to_dict(result)),
+        "trace.csv": _csv(result.trace),
+        **model_contents(result.model),
+        **(extra or {}),
+    }
     if report_html is not None:
-        write_text_atomic(folder / "report.html", report_html)
-    if model is not None:
-        save_network(model, folder / "model.json")
-        write_bif(model, folder / "network.bif")
-    if mixture is not None:
-        save_mixture(mixture, folder / "model.json")
-    return [folder / name for name, present in has.items() if present]
+        contents["report.html"] = report_html.encode()
+    contents = dict(sorted(contents.items()))
+    if isinstance(directory, RunFolder):
+        return directory.publish(contents)
+    with RunFolder(directory) as folder:
+        return folder.publish(contents)
+
+
+def model_contents(model: Any) -> dict[str, bytes]:
+    """The files of a model: ``model.json``, and ``network.bif`` of a network; none where there is none."""
+    if isinstance(model, BayesianNetwork):
+        return {"model.json": network_text(model).encode(), "network.bif": bif_content(model)}
+    if isinstance(model, MixtureClassifier):
+        return {"model.json": mixture_text(model).encode()}
+    return {}
+
+
+def unfinished_contents(state: SolveState, model: Any) -> dict[str, bytes]:
+    """The files of a run that goes on: the best model so far, and what is known of it; nothing of it is certified."""
+    trace = state.recorder.snapshot()
+    content = {
+        "status": "unfinished",
+        "formulation": type(state.formulation).__name__,
+        "source": state.best_source,
+        "primal_bound": trace.bounds.primal_bound,
+        "dual_bound": trace.bounds.dual_bound,
+        "gap_rel": trace.bounds.gap_rel,
+        "sense": state.formulation.sense.value,
+        "seconds": state.elapsed(),
+        "parents": model.parents if isinstance(model, BayesianNetwork) else None,
+        "mmbn_opt_version": package_version(),
+    }
+    plain = {key: _plain(value) for key, value in content.items()}
+    return {**model_contents(model), "result.json": _json(plain), "trace.csv": _csv(trace)}
+
+
+def _json(content: Mapping[str, Any]) -> bytes:
+    return (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()
+
+
+def _csv(trace: BoundTrace) -> bytes:
+    return trace.to_frame().to_csv(index=False, lineterminator="\n").encode()
 
 
 def _part(part: Result) -> dict[str, Any]:
@@ -161,10 +196,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Iterable):
         return [_plain(entry) for entry in value]
     return str(value)
-
-
-def _version() -> str:
-    try:
-        return version("mmbn-opt")
-    except PackageNotFoundError:
-        return "unknown"

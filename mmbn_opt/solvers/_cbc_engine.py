@@ -18,6 +18,7 @@ from ..program import MixedIntegerProgram
 from ..status import TerminationStatus
 from ._box import box_bound
 from ._cbc_log import CbcLog
+from ._guard import Guard
 from ._highs_model import write_program
 from ._link import EngineAnswer, EngineJob, EngineLink
 from .base import program_bounds
@@ -66,7 +67,7 @@ def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
 def _run_once(job: EngineJob, link: EngineLink, program: MixedIntegerProgram, *, silent: bool = False) -> EngineAnswer:
     assert job.workspace is not None
     folder = Path(job.workspace)
-    for old in folder.iterdir():
+    for old in folder.glob("[!.]*"):  # what begins with a dot is not of this program
         old.unlink()
     write_program(program, folder / "program.mps")
     if link.stop_requested:
@@ -214,6 +215,7 @@ class _Process:
         )
         if self._master >= 0:
             os.close(output)
+        self._guard = Guard(self._process.pid)
 
     def lines(self) -> Iterator[str]:
         """Lines until the output ends."""
@@ -245,6 +247,7 @@ class _Process:
     def wait(self) -> int:
         """The exit code."""
         code = self._process.wait()
+        self._guard.release()
         if self._master >= 0:
             os.close(self._master)
             self._master = -1

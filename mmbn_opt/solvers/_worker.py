@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO
 
+from ._guard import die_with_parent
 from ._link import EngineJob, EngineLink, serve
 from ._wire import read_message, write_message
 
@@ -65,6 +66,7 @@ def begin() -> tuple[BinaryIO, Callable[[object], None]]:
         os.dup2(nothing.fileno(), 0)
     faulthandler.enable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    die_with_parent()
     if sys.platform == "linux":
         _go_first_when_memory_runs_out()
     return incoming, _Mouth(outgoing)

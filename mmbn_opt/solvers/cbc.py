@@ -1,7 +1,6 @@
 """The CBC executable (extra ``cbc``, or any ``cbc`` on the path)."""
 
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +16,7 @@ from ..program import MixedIntegerProgram, ProgramKind
 from ..status import TerminationStatus
 from ._cbc_executable import ask, executable_version, find_executable
 from ._drive import run_engine, wants_child
+from ._guard import scratch_folder
 from .base import Availability, Solver, SolverCallback, SolverResult
 
 __all__ = ["CbcSolver"]
@@ -105,7 +105,7 @@ class CbcSolver(Solver):
         assert executable is not None
         _check_options(executable, self.options)
         # The folder belongs to this process: a child that is killed leaves nothing behind.
-        with tempfile.TemporaryDirectory(prefix="mmbn_opt_cbc_", ignore_cleanup_errors=True) as folder:
+        with scratch_folder("mmbn_opt_cbc_") as folder:
             return run_engine(
                 self,
                 f"{__package__}._cbc_engine:run",

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._stopping import stop_asked
+from .._budget import stop_asked
 from ..choice_program import ChoiceProgram
 from ..exceptions import InputError, SizeLimitError
 from ..program import ProgramKind

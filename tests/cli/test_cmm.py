@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 
 from mmbn_opt.mixture import MixtureClassifier
 
-FILES = {"result.json", "model.json", "trace.csv", "report.html"}
+FILES = {"result.json", "model.json", "trace.csv", "report.html", "manifest.json"}
 
 
 def run(*arguments: Any, timeout: float = 120) -> subprocess.CompletedProcess[str]:

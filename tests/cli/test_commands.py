@@ -12,7 +12,7 @@ import pytest
 
 import mmbn_opt as mm
 
-FILES = {"result.json", "model.json", "network.bif", "trace.csv", "report.html"}
+FILES = {"result.json", "model.json", "network.bif", "trace.csv", "report.html", "manifest.json"}
 
 
 def run(*arguments, timeout=120, cwd=None):
@@ -281,7 +281,7 @@ def test_parameters_are_learned_and_predict_reads_them(method, corral, tmp_path)
         "parameters", "--data", corral, "--target", "class", "--structure", "tan-cmi", "--method", method, "--out", out
     )
     assert process.returncode == 0, process.stderr
-    expected = {"model.json", "network.bif"} if method == "ml" else FILES
+    expected = {"model.json", "network.bif", "manifest.json"} if method == "ml" else FILES
     assert {p.name for p in out.iterdir()} == expected
     frame = pd.read_csv(corral)
     data = mm.DiscreteDataset.from_frame(frame, "class")

@@ -13,7 +13,7 @@ import mmbn_opt as mm
 from mmbn_opt.cli import main
 from mmbn_opt.comparison import RunRecord
 
-FILES = {"results.csv", "report.html", "runs"}
+FILES = {"results.csv", "report.html", "runs", "manifest.json"}
 
 
 def command(*arguments):

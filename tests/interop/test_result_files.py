@@ -98,7 +98,8 @@ def test_all_files_are_written_and_read_back(result: Result, tmp_path: Path) -> 
     folder = tmp_path / "new" / "out"
     written = write_result_files(result, folder, report_html="<html></html>")
     names = ["model.json", "network.bif", "report.html", "result.json", "trace.csv"]
-    assert sorted(p.name for p in written) == sorted(p.name for p in folder.iterdir()) == names
+    assert sorted(p.name for p in written) == names
+    assert sorted(p.name for p in folder.iterdir()) == sorted([*names, "manifest.json"])
     model: Any = result.model
     assert load_network(folder / "model.json").variables == model.variables
     assert BayesianNetwork.from_bif(folder / "network.bif", "class").structure == model.structure
@@ -115,7 +116,7 @@ def test_files_of_an_earlier_run_do_not_stay(result: Result, tmp_path: Path, cap
     with caplog.at_level(logging.INFO, "mmbn_opt"):
         written = write_result_files(replace(result, model=None), tmp_path, report_html=None)
     assert sorted(p.name for p in written) == ["result.json", "trace.csv"]
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["notes.txt", "result.json", "trace.csv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["manifest.json", "notes.txt", "result.json", "trace.csv"]
     assert "model.json of an earlier run is removed" in caplog.text
 
 
