@@ -4,7 +4,6 @@ With a limit every solver is owed the same share of it, and nobody takes what is
 ended with its share alone ends here too. Without a limit the turns alternate and grow, so that none waits for ever.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -108,8 +107,8 @@ def _turn(link: Link, active: Sequence[Link]) -> float:
 
 def _overtime(active: Sequence[Link], left: float) -> Turn | None:
     """All have had their share, and somebody has left time over."""
-    useful = sorted((link for link in active if _has_work(link, left)), key=lambda each: (not each.resumable, each.spent))
-    return (useful[0], left) if useful else None
+    useful = [link for link in active if _has_work(link, left)]
+    return (min(useful, key=lambda link: (not link.resumable, link.spent)), left) if useful else None
 
 
 def _without_limit(active: Sequence[Link]) -> Turn | None:

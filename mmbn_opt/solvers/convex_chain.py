@@ -27,7 +27,7 @@ DENSE_PARAMETERS = 4000
 """Largest program for interior-point methods with a dense Newton system."""
 CONE_NONZEROS = 2_000_000
 """Largest margin matrix that is handed to a cone solver."""
-CONE_SECONDS, CONE_SECONDS_AN_ENTRY = 0.5, 1.5e-5
+CONE_SECONDS, CONE_SECONDS_AN_ENTRY = 0.5, 2.5e-5
 """A cone solver has never ended sooner: a process of its own, the model, and ten iterations."""
 WARM_GAP = 1e-3
 """Relative gap at which the first-order method lets the interior point begin."""
