@@ -16,8 +16,8 @@ FloatArray = NDArray[np.float64]
 
 MAX_TABLE_CELLS = 50_000_000
 """Largest table that is counted: 0.4 GB, and a few times that while it is made."""
-MAX_NETWORK_CELLS = 200_000_000
-"""Most cells of all tables of a network together: 1.6 GB."""
+MAX_NETWORK_CELLS = 50_000_000
+"""Most cells of all tables of a network together; files of networks hold as many, some 20 bytes each."""
 
 _LARGEST_LOOKUP = 1_000_000
 """Entries of a table of ``n log n``; above, the logarithm is taken each time."""

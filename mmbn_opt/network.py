@@ -109,8 +109,7 @@ class BayesianNetwork(NetworkExchange):
         Raises
         ------
         SizeLimitError
-            When a table would have more than 50 million cells, or all of them more than 200 million; nothing is counted
-            then.
+            When the tables together would have more than 50 million cells; nothing is counted then.
         """
         structure.require_columns((*data.feature_names, data.class_name))
         refuse_large_network(data, structure.parents)
