@@ -19,7 +19,7 @@ __all__ = ["BuiltInConvexSolver", "DenseConvexSolver", "Steps", "to_the_end"]
 FloatArray = NDArray[np.float64]
 
 Steps = Generator[ConvexRun, None, SolverResult]
-"""A solver at work: its books after each look at the gap, and its result at the end."""
+"""A solver at work: its books after each iteration, and its result at the end."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Solvers as links of a chain: one that can wait between two looks at the gap, and one that has to begin anew."""
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -29,8 +28,8 @@ class ChainLink:
     run : ConvexRun
         The books of the chain: points and bounds go there.
     eager, reserve : bool
-    clock : callable
-        Seconds, from any origin.
+    clock : callable or None
+        Seconds, from any origin; None: those of the chain.
     """
 
     resumable: bool
@@ -42,9 +41,9 @@ class ChainLink:
         *,
         eager: bool = False,
         reserve: bool = False,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
     ) -> None:
-        self.name, self.run, self.clock = name, run, clock
+        self.name, self.run, self.clock = name, run, clock or run.now
         self.eager, self.reserve = eager, reserve
         self.spent, self.tries = 0.0, 0
         self.ended = self.gave_up = False
@@ -130,7 +129,6 @@ class ResumableLink(ChainLink):
         self.first_turn, self.step = first_turn, step
         self._steps: Steps | None = None
         self._books: ConvexRun | None = None
-        self._longest = 0.0
 
     def _advance(self, deadline: float) -> None:
         if self._steps is None:
@@ -145,7 +143,7 @@ class ResumableLink(ChainLink):
                 self._take(end.value, ours=False)
                 return
             now = self.clock()
-            self.step = self._longest = max(self._longest, now - before)
+            self.step = now - before
             if self.run.time_left < self.step + self._closing:
                 self.close()
                 return

@@ -1,7 +1,7 @@
 """Convex solvers that share the time until the gap is proved: what ``auto`` runs on convex programs."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -85,7 +85,11 @@ class ConvexChainSolver(Solver):
         for link in begun.values():
             if link.answer is not None:
                 stats |= {key: link.answer.stats[key] for key in ("H", "tau") if key in link.answer.stats}
-        return run.result(_ending(begun.values()), said or "no time was left for a solver", stats=stats)
+        return run.result(
+            _ending(list(begun.values()), self.time_limit is not None),
+            said or "no time was left for a solver",
+            stats=stats,
+        )
 
     def _links(self, program: ConvexProgram, run: ConvexRun) -> list[ChainLink]:
         """Solvers that take turns, with the common settings."""
@@ -151,8 +155,9 @@ def _repair_seconds(program: ConvexProgram) -> float:
     return 1e-9 * n**3 if program.is_linear and n <= MAX_REPAIRED_PARAMETERS else 0.0
 
 
-def _ending(links: Any) -> TerminationStatus:
-    """What the last link says that ended by itself; a limit or stop that was the chain's own is slow progress."""
-    ours = (TerminationStatus.TIME_LIMIT, TerminationStatus.INTERRUPTED, TerminationStatus.OPTIMAL)
-    said = [link.status for link in links if link.status is not None and link.status not in ours]
-    return said[-1] if said else TerminationStatus.SLOW_PROGRESS
+def _ending(links: Sequence[ChainLink], limited: bool) -> TerminationStatus:
+    """What the last link says that ended by itself; the limit, where one of them would have gone on."""
+    if limited and not all(link.gave_up for link in links):
+        return TerminationStatus.TIME_LIMIT
+    said = [link.status for link in links if link.gave_up and link.status not in (None, TerminationStatus.OPTIMAL)]
+    return said[-1] or TerminationStatus.SLOW_PROGRESS if said else TerminationStatus.SLOW_PROGRESS

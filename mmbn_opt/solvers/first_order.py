@@ -71,7 +71,7 @@ class FirstOrderSolver(BuiltInConvexSolver):
         return to_the_end(self.steps(program, callback, start))
 
     def steps(self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None) -> Steps:
-        """`solve`, one look at the gap after the other: between two of them the method can wait."""
+        """`solve`, one iteration after the other: between two of them the method can wait."""
         run = ConvexRun(self, program, callback, start)
         state: PrimalDual | SmoothedGradient
         if self.method == "primal_dual":
@@ -87,7 +87,7 @@ class FirstOrderSolver(BuiltInConvexSolver):
                     if state.exhausted:
                         status, raw = TerminationStatus.SLOW_PROGRESS, "neither side moves any more"
                         break
-                    yield run
+                yield run
         except KeyboardInterrupt:
             run.stopped_by_user, raw = True, "interrupted"
         state.last_look()
