@@ -10,11 +10,14 @@ from scipy.special import xlogy
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.exceptions import SizeLimitError
 
-__all__ = ["contingency", "joint_codes", "refuse_large_tables", "sums_over_cells"]
+__all__ = ["contingency", "joint_codes", "refuse_large_network", "refuse_large_tables", "sums_over_cells"]
 
 FloatArray = NDArray[np.float64]
 
 MAX_TABLE_CELLS = 50_000_000
+"""Largest table that is counted: 0.4 GB, and a few times that while it is made."""
+MAX_NETWORK_CELLS = 50_000_000
+"""Most cells of all tables of a network together; files of networks hold as many, some 20 bytes each."""
 
 _LARGEST_LOOKUP = 1_000_000
 """Entries of a table of ``n log n``; above, the logarithm is taken each time."""
@@ -123,9 +126,33 @@ def refuse_large_tables(data: DiscreteDataset, parent_sets: Sequence[Sequence[tu
         _refuse_table(data, (*largest, node), card[node] * prod(card[p] for p in largest))
 
 
+def refuse_large_network(data: DiscreteDataset, parents: Sequence[Sequence[int]]) -> None:
+    """Raise `SizeLimitError` when the tables of a network would be too large, one of them or all together.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+    parents : sequence, one a node, of its parents
+    """
+    card = data.cardinalities
+    cells = [card[node] * prod(card[p] for p in s) for node, s in enumerate(parents)]
+    for node, s in enumerate(parents):
+        _refuse_table(data, (*sorted(s), node), cells[node])
+    if sum(cells) > MAX_NETWORK_CELLS:
+        names = (*data.feature_names, data.class_name)
+        largest = sorted(range(len(cells)), key=lambda node: -cells[node])[:3]
+        told = ", ".join(f"{names[node]!r} {cells[node]:,}" for node in largest)
+        raise SizeLimitError(
+            f"The tables of this network would have {sum(cells):,} cells, the largest {told}; the limit is "
+            f"{MAX_NETWORK_CELLS:,}. Use fewer parents, merge states, or leave such columns out."
+        )
+
+
 def _refuse_table(data: DiscreteDataset, nodes: Iterable[int], cells: int) -> None:
     if cells > MAX_TABLE_CELLS:
-        names = [(*data.feature_names, data.class_name)[node] for node in nodes]
+        names, card = (*data.feature_names, data.class_name), data.cardinalities
+        states = ", ".join(f"{names[node]!r} ({card[node]:,})" for node in nodes)
         raise SizeLimitError(
-            f"A table over {names} would have {cells:,} cells; the limit is {MAX_TABLE_CELLS:,}. Use fewer parents."
+            f"A table over the states of {states} would have {cells:,} cells; the limit is {MAX_TABLE_CELLS:,}. "
+            "Use fewer parents, merge states, or leave such a column out."
         )

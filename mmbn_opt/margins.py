@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 from mmbn_opt.candidates import CandidateParents
 from mmbn_opt.counts import joint_codes
 from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.exceptions import SizeLimitError
 from mmbn_opt.network import estimate_log_cpt
 from mmbn_opt.scores import one_against_rest_log_cpt
 from mmbn_opt.smoothing import Smoothing
 
-__all__ = ["MarginTables"]
+__all__ = ["MAX_MARGIN_CELLS", "MarginTables"]
 
 FloatArray = NDArray[np.float64]
+
+MAX_MARGIN_CELLS = 200_000_000
+"""Most numbers in the tables of all candidates together: 1.6 GB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,20 +51,57 @@ class MarginTables:
         cls, data: DiscreteDataset, candidates: CandidateParents, smoothing: Smoothing, *, binary: bool
     ) -> "MarginTables":
         """Tables for every column of `candidates`; `data` should be aggregated."""
-        c = candidates.class_index
+        sizes = cls.block_sizes(data, candidates)
+        starts = np.concatenate([[0], np.cumsum(sizes)]) + 1
         index = np.zeros((candidates.n_columns, data.n_samples), dtype=np.int32)
-        blocks = [np.zeros((1, data.n_classes))]  # entry 0: columns that are the same for every class
-        start = 1
+        table = np.zeros((int(starts[-1]), data.n_classes))  # entry 0: columns that are the same for every class
+        c = candidates.class_index
         for column, (node, parents) in enumerate(candidates.columns):
-            if node != c and c not in parents:
+            if not sizes[column]:
                 continue
             others = [p for p in parents if p != c]
             configuration = others if node == c else [*others, node]
-            block = cls._block(data, node, parents, smoothing, binary=binary)
+            start = int(starts[column])
+            table[start : start + int(sizes[column])] = cls._block(data, node, parents, smoothing, binary=binary)
             index[column] = joint_codes(data, configuration) + start
-            blocks.append(block)
-            start += len(block)
-        return cls(binary, np.concatenate(blocks), index, data.target_codes.astype(np.int32), data.sample_weight)
+        return cls(binary, table, index, data.target_codes.astype(np.int32), data.sample_weight)
+
+    @staticmethod
+    def block_sizes(data: DiscreteDataset, candidates: CandidateParents) -> NDArray[np.int64]:
+        """Entries of every column, shape (n_columns,); 0 where the column is the same for every class."""
+        c, parents, owner = candidates.class_index, candidates.parent_array, candidates.owner
+        card = np.array(data.cardinalities, dtype=np.float64)
+        states = np.append(np.where(np.arange(c + 1) == c, 1.0, card), 1.0)  # the last is that of no parent, -1
+        moves = (owner == c) | (parents == c).any(axis=1)
+        entries = states[parents].prod(axis=1) * states[owner]
+        # Far beyond any limit a float is exact enough, and does not overflow.
+        return np.where(moves, np.minimum(entries, 2.0**53), 0.0).astype(np.int64)
+
+    @staticmethod
+    def refuse_oversized(
+        data: DiscreteDataset, candidates: CandidateParents, max_cells: int = MAX_MARGIN_CELLS
+    ) -> None:
+        """Raise `SizeLimitError` when the tables of all candidates together would have more than `max_cells` numbers.
+
+        Parameters
+        ----------
+        data : DiscreteDataset
+        candidates : CandidateParents
+        max_cells : int
+        """
+        sizes = MarginTables.block_sizes(data, candidates).astype(np.float64)
+        cells = int(sizes.sum()) * data.n_classes
+        if cells <= max_cells:
+            return
+        names, card = (*data.feature_names, data.class_name), data.cardinalities
+        node, parents = candidates.columns[int(sizes.argmax())]
+        largest = ", ".join(f"{names[v]!r} ({card[v]:,} states)" for v in (node, *parents))
+        raise SizeLimitError(
+            f"The margin tables of {candidates.n_columns:,} candidate parent sets would have {cells:,} numbers "
+            f"({8 * cells / 2**30:,.1f} GiB), the largest over {largest}; the limit is max_cells={max_cells:,}. Merge "
+            "states, leave columns with many states out, lower max_parents, keep fewer candidates (restriction, "
+            "--candidates), or raise max_cells."
+        )
 
     @staticmethod
     def _block(

@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 
 from mmbn_opt._exchange import NetworkExchange
 from mmbn_opt._lazy import delegate
-from mmbn_opt.counts import contingency
+from mmbn_opt.counts import contingency, refuse_large_network
 from mmbn_opt.data import DiscreteDataset, encode_features
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.posterior import features_with_children, log_joint_observed, normalize_rows
@@ -105,8 +105,14 @@ class BayesianNetwork(NetworkExchange):
         ----------
         smoothing : float or Smoothing
             Pseudo-count per cell (1 is Laplace's), or ``Dirichlet(ess=...)``.
+
+        Raises
+        ------
+        SizeLimitError
+            When the tables together would have more than 50 million cells; nothing is counted then.
         """
         structure.require_columns((*data.feature_names, data.class_name))
+        refuse_large_network(data, structure.parents)
         prior = as_smoothing(smoothing)
         tables = [estimate_log_cpt(data, node, parents, prior) for node, parents in enumerate(structure.parents)]
         return cls(structure, data.features, data.target, tuple(tables))

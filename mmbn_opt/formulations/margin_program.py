@@ -1,7 +1,7 @@
 """Margin rows and the score columns tau, shared by the soft margin and the binary soft margin."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, SizeLimitError
 from ..heuristics.objectives import MarginLoss
-from ..margins import MarginTables
+from ..margins import MAX_MARGIN_CELLS, MarginTables
+from ..program import ProgramKind
 from ..scores import log_odds
 from ..smoothing import Dirichlet, Laplace
 from .implicit import DEFAULT_GROUPS, MarginTerm
@@ -29,6 +30,7 @@ class MarginStructure(StructureFormulation):
     """Structure programs with one tau a merged sample, cut off at gamma."""
 
     gamma: float = log_odds(0.9)
+    max_cells: int = field(default=MAX_MARGIN_CELLS, kw_only=True)
 
     _binary: ClassVar[bool]
 
@@ -39,9 +41,18 @@ class MarginStructure(StructureFormulation):
         if isinstance(self.prior, Laplace) and self.prior.pseudo_count == 0:
             raise InputError("smoothing must be > 0 here: log 0 would make margins infinite.")
 
+    def refuse_oversized(self, kind: ProgramKind) -> None:
+        """Raise `SizeLimitError` when the margin tables or the row form would be over the limits."""
+        self._refuse_tables()
+        super().refuse_oversized(kind)
+
+    def _refuse_tables(self) -> None:
+        MarginTables.refuse_oversized(self.merged, self.candidates, self.max_cells)
+
     @cached_property
     def tables(self) -> MarginTables:
         """Margin coefficients of every column and merged sample."""
+        self._refuse_tables()
         entries = self.candidates.n_columns * self.merged.n_samples
         if entries > _MAX_INDEX_ENTRIES:
             raise SizeLimitError(

@@ -79,6 +79,7 @@ class MaxMarginMarkovNetwork(StructureParameters):
     @cached_property
     def program(self) -> MarkovProgram:
         """The quadratic program."""
+        self._refuse_margins()
         return MarkovProgram(margin_operator(self.layout, self.merged), float(self.C), max_nonzeros=self.max_nonzeros)
 
     def estimate_size(self, kind: ProgramKind = ProgramKind.QUADRATIC) -> ProgramSize:
@@ -87,7 +88,8 @@ class MaxMarginMarkovNetwork(StructureParameters):
         return ProgramSize(self.layout.size, 0, rows, 2 * rows * len(self.layout.nodes))
 
     def refuse_oversized(self, kind: ProgramKind) -> None:
-        """Raise `SizeLimitError` when the margin matrix would be over the limit."""
+        """Raise `SizeLimitError` when the margin matrix or the multipliers would be over the limit."""
+        self._refuse_margins()
         self.estimate_size(kind).refuse_over(
             max_rows=self.max_nonzeros, max_nonzeros=self.max_nonzeros, what=self.title
         )

@@ -145,6 +145,7 @@ class MaxMarginRelaxation(StructureParameters):
     @cached_property
     def program(self) -> ConvexProgram:
         """The convex program."""
+        self._refuse_margins()
         return ConvexProgram(
             margins=margin_operator(self.layout, self.merged),
             row_ptr=self.layout.row_ptr,
@@ -159,6 +160,10 @@ class MaxMarginRelaxation(StructureParameters):
         """One column a parameter; a row a sample and rival and one a CPT row; non-zeros of the margin matrix."""
         rows = self.merged.n_samples * (self.data.n_classes - 1)
         return ProgramSize(self.layout.size, 0, rows + len(self.layout.row_ptr) - 1, 2 * rows * len(self.layout.nodes))
+
+    def refuse_oversized(self, kind: ProgramKind) -> None:
+        """Raise `SizeLimitError` when the multipliers would be too many; a matrix is refused where one is needed."""
+        self._refuse_margins()
 
     def build(self, kind: ProgramKind = ProgramKind.CONVEX) -> ConvexProgram:
         """Emit the convex program."""

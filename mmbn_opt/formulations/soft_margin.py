@@ -37,8 +37,9 @@ class SoftMarginStructure(MarginStructure):
     smoothing : float or Smoothing
         Pseudo-count (> 0) of the maximum-likelihood parameters; 1 is Laplace's.
     required_edges, forbidden_edges : tuple of (parent, child) names
-    max_columns, max_rows, max_nonzeros : int
-        Size limits; a larger program is refused before it is built.
+    max_columns, max_rows, max_nonzeros, max_cells : int
+        Size limits; a larger program is refused before it is built. The last is on the margin tables of all candidates
+        together, which grow with the states of the features and not with the rows.
     restriction : CandidateRestriction or None
         Fewer candidate parents, from `restrict_candidates`; the certificate says that the class is a restricted one.
     gamma : float

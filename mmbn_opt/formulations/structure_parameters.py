@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counts import refuse_large_network
 from ..data import DiscreteDataset
 from ..exceptions import InputError, SizeLimitError
 from ..log_linear import LogLinearClassifier
@@ -18,6 +20,9 @@ from .base import Formulation
 __all__ = ["StructureParameters"]
 
 FloatArray = NDArray[np.float64]
+
+MAX_MARGINS = 100_000_000
+"""Most pairs of a sample and a class: methods that keep a multiplier for each hold several tables of 0.8 GB then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +52,28 @@ class StructureParameters(Formulation):
         if self.layout.size > self.max_parameters:
             raise SizeLimitError(
                 f"{self.title} on this structure would have {self.layout.size:,} parameters; the limit is "
-                f"max_parameters={self.max_parameters:,}. Use fewer parents, merge states, or raise the limit."
+                f"max_parameters={self.max_parameters:,}; the largest tables are {self._largest_blocks()}. Use fewer "
+                "parents, merge states, or raise the limit."
+            )
+        refuse_large_network(self.data, self.structure.parents)
+
+    def _largest_blocks(self) -> str:
+        """Names and cells of the three largest tables of the vector."""
+        cells = {self.structure.names[v]: prod(self.layout.shape(v)) for v in self.layout.nodes}
+        largest = sorted(cells, key=lambda name: -cells[name])[:3]
+        return ", ".join(f"{name!r} {cells[name]:,}" for name in largest) + (", ..." if len(cells) > 3 else "")
+
+    def _refuse_margins(self) -> None:
+        """Raise `SizeLimitError` when a number for every sample and class would be too much."""
+        if self.data.n_samples * self.data.n_classes <= MAX_MARGINS:
+            return
+        margins = self.merged.n_samples * self.data.n_classes
+        if margins > MAX_MARGINS:
+            raise SizeLimitError(
+                f"{self.title} keeps several tables of a number for every sample and class: "
+                f"{self.merged.n_samples:,} different samples and {self.data.n_classes} classes make {margins:,}; the "
+                f"limit is {MAX_MARGINS:,}. Learn from fewer rows, merge classes or states, or use a formulation that "
+                "passes over the samples (SmoothMargin, ConditionalLikelihood)."
             )
 
     @cached_property

@@ -1,13 +1,15 @@
 """Classification scores of a structure that grows parent by parent: kept up to date, searched in compiled loops."""
 
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from mmbn_opt.counts import MAX_TABLE_CELLS
 from mmbn_opt.data import DiscreteDataset
-from mmbn_opt.exceptions import InputError
+from mmbn_opt.exceptions import InputError, SizeLimitError
 from mmbn_opt.smoothing import Smoothing
 from mmbn_opt.structure import Structure
 
@@ -55,6 +57,7 @@ class GrowingStructure:
         self.by_likelihood = score == "cl"
         self.card = np.array(data.cardinalities[:-1], dtype=np.int64)
         self.n_classes = data.n_classes
+        self.refuse_large(0)
         self.parents: list[Parents] = [()] * data.n_features
         if n_folds == 1:
             data = data.aggregate()
@@ -74,6 +77,24 @@ class GrowingStructure:
     def n_features(self) -> int:
         """Number of features."""
         return len(self.card)
+
+    def refuse_large(self, n_parents: int) -> None:
+        """Raise `SizeLimitError` when the table of some feature and so many feature parents would be too large.
+
+        A search that gives every pair or triple of features a trial meets the largest one for certain, so that this is
+        said before it begins.
+        """
+        widest = np.argsort(-self.card, kind="stable")[: n_parents + 1]
+        cells = self.n_folds * self.n_classes * prod(int(self.card[j]) for j in widest)
+        if cells > MAX_TABLE_CELLS:
+            features, class_name = self._names
+            states = ", ".join(f"{features[j]!r} ({self.card[j]:,})" for j in widest)
+            folds = f", for each of {self.n_folds} folds," if self.n_folds > 1 else ""
+            raise SizeLimitError(
+                f"A table over the states of {states} and {class_name!r} ({self.n_classes}){folds} would have "
+                f"{cells:,} cells; the limit is {MAX_TABLE_CELLS:,}. Use fewer parents, merge states, or leave such a "
+                "column out."
+            )
 
     @property
     def value(self) -> float:

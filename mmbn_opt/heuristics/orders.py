@@ -75,6 +75,7 @@ def order_mi(
         raise InputError(f"k must be 1 or 2 feature parents, got {k!r}.")
     n_folds = folds if folds is not None else min(5 if k == 2 else 1, max(1, data.n_samples))
     growing = GrowingStructure(data, score, as_smoothing(smoothing), n_folds=n_folds, seed=seed)
+    growing.refuse_large(k)
     sequence = feature_order(data, order, seed=seed)
     for position, child in enumerate(sequence):
         earlier = sorted(sequence[:position])

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from mmbn_opt.exceptions import FormatError, SizeLimitError
+from mmbn_opt.interop import limits
 
 __all__ = ["MAX_NAMES", "Scanner", "Token"]
 
-MAX_NAMES = 1_000_000
+MAX_NAMES = limits.MAX_NAMES
 """Most names that a file, and any list in it, may have: what a hostile file can make us hold."""
 
 # No alternative can match in two ways, so that no input makes the engine go back and try again.

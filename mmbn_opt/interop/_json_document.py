@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop._reading import read_text
+from mmbn_opt.interop.limits import max_values
 from mmbn_opt.interop.run_folder import text_of_run
+from mmbn_opt.readers.limits import refuse_beyond_memory
 
 __all__ = ["list_of", "load_document", "require_format", "shown"]
 
@@ -17,19 +19,17 @@ Model = TypeVar("Model")
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother = 4, 80, 80
 
-MAX_VALUES = 20_000_000
-"""Most values that a model file may hold."""
-
 
 def load_document(path: str | Path, from_dict: Callable[[Any], Model]) -> Model:
     """Read a JSON file and make a model of it; what is wrong with either is a `FormatError` that names the file."""
     text = text_of_run(path, lambda: read_text(path, "model file"))
     # Each value but the first follows one of these, and the smallest takes two bytes of text but sixty of memory.
     n_values = text.count(",") + text.count("[") + text.count("{") + text.count(":")
-    if n_values > MAX_VALUES:
+    if n_values > max_values():
         raise SizeLimitError(
-            f"{str(path)!r} may hold {n_values:,} values; the limit is {MAX_VALUES:,}. It was not read."
+            f"{str(path)!r} may hold {n_values:,} values; the limit is {max_values():,}. It was not read."
         )
+    refuse_beyond_memory(repr(str(path)), "a model", 2 * n_values, 0, "Read it on a machine with more memory.")
     try:
         content = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:

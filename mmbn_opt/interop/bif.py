@@ -1,6 +1,5 @@
 """Networks in the Bayesian Interchange Format, as bnlearn, pgmpy and pyAgrum write and read it."""
 
-import gzip
 import logging
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.interop import _bif_tokens as tokens
+from mmbn_opt.interop import limits
 from mmbn_opt.interop._assembly import Family, assemble, require_target, text_states
 from mmbn_opt.interop._bif_parser import parse_bif
 from mmbn_opt.interop._reading import read_text
@@ -15,15 +15,9 @@ from mmbn_opt.interop.atomic import write_bytes_atomic
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.variable import DiscreteVariable
 
-__all__ = ["MAX_CELLS", "bif_content", "read_bif", "write_bif"]
+__all__ = ["bif_content", "read_bif", "write_bif"]
 
 logger = logging.getLogger(__name__)
-
-MAX_CELLS = 20_000_000
-"""Default limit on the table cells of a file."""
-
-MAX_TEXT = 64 * 2**20
-"""Largest BIF text in bytes, after unpacking; the largest network of the bnlearn repository takes 8 % of it."""
 
 _SUM_TOLERANCE = 1e-6
 _PLACE = "a BIF file"
@@ -40,10 +34,12 @@ def write_bif(network: BayesianNetwork, path: str | Path) -> None:
     ------
     InputError
         If two labels of a column have the same text, or the path cannot be written.
+    SizeLimitError
+        If the file could not be read again: more than 50 million cells, or too many for a compressed one.
     """
+    limits.check_network(network, path)
     content = bif_content(network)
-    # The time stamp is left out, so that equal networks give equal files.
-    write_bytes_atomic(path, gzip.compress(content, mtime=0) if Path(path).suffix == ".gz" else content)
+    write_bytes_atomic(path, limits.pack(content, path) if Path(path).suffix == ".gz" else content)
 
 
 def bif_content(network: BayesianNetwork) -> bytes:
@@ -51,7 +47,7 @@ def bif_content(network: BayesianNetwork) -> bytes:
     return "".join(_blocks(network)).encode("ascii")
 
 
-def read_bif(path: str | Path, target: str, *, max_cells: int = MAX_CELLS) -> BayesianNetwork:
+def read_bif(path: str | Path, target: str, *, max_cells: int | None = None) -> BayesianNetwork:
     """Read a network from BIF; all variables but the target become features, in the file's order.
 
     Rows may come in any order, as ``(states) numbers;``, ``default`` or ``table`` (the child's state varying slowest).
@@ -63,8 +59,8 @@ def read_bif(path: str | Path, target: str, *, max_cells: int = MAX_CELLS) -> Ba
         A ``.bif`` or ``.bif.gz`` file.
     target : str
         Name of the class variable.
-    max_cells : int
-        Limit on the cells of all tables together, checked before they are allocated.
+    max_cells : int or None
+        Limit on the cells of all tables together, checked before they are allocated. None: that of all networks.
 
     Raises
     ------
@@ -76,7 +72,7 @@ def read_bif(path: str | Path, target: str, *, max_cells: int = MAX_CELLS) -> Ba
         If there is no such file, or no such variable.
     """
     source = repr(str(path))
-    document = parse_bif(read_text(path, "BIF file", max_bytes=MAX_TEXT), str(path), max_cells)
+    document = parse_bif(read_text(path, "BIF file"), str(path), limits.max_cells() if max_cells is None else max_cells)
     if document.n_rescaled:
         logger.info("%s: %d rows of rounded probabilities were rescaled to sum to 1", path, document.n_rescaled)
     declared, tables = document.variables, document.tables

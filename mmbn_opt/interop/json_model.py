@@ -13,6 +13,7 @@ from mmbn_opt.exceptions import FormatError, SizeLimitError
 from mmbn_opt.interop._json_document import list_of, load_document, require_format, shown
 from mmbn_opt.interop._labels import label_from_json, label_to_json
 from mmbn_opt.interop.atomic import write_text_atomic
+from mmbn_opt.interop.limits import check_network, max_cells
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.structure import Structure
 from mmbn_opt.variable import DiscreteVariable
@@ -30,7 +31,6 @@ __all__ = [
 FORMAT = "mmbn_opt/network"
 FORMAT_VERSION = 1
 
-_MAX_CELLS = 50_000_000
 _ROW_SUM_TOLERANCE = 1e-6
 _VARIABLE_KEYS = {"name", "states", "cuts", "has_missing_state"}
 
@@ -45,7 +45,10 @@ def save_network(network: BayesianNetwork, path: str | Path) -> None:
     ------
     InputError
         If the path cannot be written, or a label has a type that JSON cannot hold (the column is named).
+    SizeLimitError
+        If the tables have more cells than are read again (50 million); large ones are warned of.
     """
+    check_network(network, path)
     write_text_atomic(path, network_text(network))
 
 
@@ -103,9 +106,9 @@ def network_from_dict(content: Any) -> BayesianNetwork:
         (prod(variables[p].cardinality for p in ps), variables[v].cardinality) for v, ps in enumerate(structure.parents)
     ]
     cells = sum(rows * states for rows, states in shapes)
-    if cells > _MAX_CELLS:
+    if cells > max_cells():
         raise SizeLimitError(
-            f"The tables would hold {cells:,} cells; the limit is {_MAX_CELLS:,}. Nothing was allocated."
+            f"The tables would hold {cells:,} cells; the limit is {max_cells():,}. Nothing was allocated."
         )
     log_cpts = tuple(_table_from_lists(t, shape, v.name) for t, shape, v in zip(tables, shapes, variables, strict=True))
     return BayesianNetwork(structure, features, target, log_cpts)

@@ -12,6 +12,7 @@ import numpy as np
 from mmbn_opt.interop._version import package_version
 from mmbn_opt.interop.bif import bif_content
 from mmbn_opt.interop.json_model import network_text
+from mmbn_opt.interop.limits import check_network
 from mmbn_opt.interop.mixture_json import mixture_text
 from mmbn_opt.interop.run_folder import RunFolder
 from mmbn_opt.mixture import MixtureClassifier
@@ -100,6 +101,8 @@ def write_result_files(
     InputError
         If `directory` is a file, is in use by another run or cannot be written, or if a label cannot be held by a file.
     """
+    if isinstance(result.model, BayesianNetwork):
+        check_network(result.model, "model.json")
     contents = {
         "result.json": _json(result_to_dict(result)),
         "trace.csv": _csv(result.trace),

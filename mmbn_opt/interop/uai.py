@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
+from mmbn_opt.interop import limits
 from mmbn_opt.interop._assembly import Family, assemble, normalised_rows, require_target
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.atomic import write_text_atomic
@@ -27,9 +28,6 @@ from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.variable import DiscreteVariable
 
 __all__ = ["read_uai", "write_uai"]
-
-MAX_CELLS = 20_000_000
-"""Limit on the table cells of a file."""
 
 _MAX_VARIABLES = 1_000_000
 _TOKEN = re.compile(r"#[^\n]*|[^\s#]+")
@@ -54,8 +52,11 @@ def write_uai(network: BayesianNetwork, path: str | Path, *, layout: Layout = "u
     ------
     InputError
         If the path cannot be written.
+    SizeLimitError
+        If the tables have more cells than are read again (50 million).
     """
     step = _step(layout)
+    limits.check_network(network, path)
     parents = [ps[::step] for ps in network.structure.parents]
     lines = ["BAYES", str(len(parents)), " ".join(map(str, network.cardinalities)), str(len(parents))]
     lines += [" ".join(map(str, (len(ps) + 1, *ps, node))) for node, ps in enumerate(parents)]
@@ -70,7 +71,7 @@ def read_uai(
     *,
     variables: Names | None = None,
     layout: Layout = "uai",
-    max_cells: int = MAX_CELLS,
+    max_cells: int | None = None,
 ) -> BayesianNetwork:
     """Read a network from UAI; all variables but the target become features, in the file's order.
 
@@ -84,8 +85,8 @@ def read_uai(
         What the variables of the file are, in its order; None calls them ``x0, x1, ...`` with states 0, 1, ...
     layout : {"uai", "pyagrum"}
         Which parent varies fastest: the last one, as the format has it, or the first one, as in files of pyAgrum.
-    max_cells : int
-        Limit on the cells of all tables together, checked before they are allocated.
+    max_cells : int or None
+        Limit on the cells of all tables together, checked before they are allocated. None: that of all networks.
 
     Raises
     ------
@@ -98,6 +99,7 @@ def read_uai(
     """
     reader = _Reader(read_text(path, "UAI file"), str(path))
     step = _step(layout)
+    max_cells = limits.max_cells() if max_cells is None else max_cells
     cards, scopes = reader.preamble()
     shapes = [(prod(cards[p] for p in scope[:-1]), cards[scope[-1]]) for scope in scopes]
     if (cells := sum(map(prod, shapes))) > max_cells:
@@ -186,17 +188,18 @@ class _Reader:
         if kind != "BAYES":
             self.fail(f"expected BAYES, found {kind[:40]!r}; only Bayesian networks are read.")
         n = self.count("the number of variables", 1, _MAX_VARIABLES)
-        cards = [self.count("a number of states", 1, MAX_CELLS) for _ in range(n)]
-        if sum(cards) > MAX_CELLS:
-            raise SizeLimitError(f"{self.name!r} declares {sum(cards):,} states; the limit is {MAX_CELLS:,}.")
+        most = limits.max_cells()
+        cards = [self.count("a number of states", 1, most) for _ in range(n)]
+        if sum(cards) > most:
+            raise SizeLimitError(f"{self.name!r} declares {sum(cards):,} states; the limit is {most:,}.")
         if self.count("the number of tables", 1, _MAX_VARIABLES) != n:
             self.fail(f"a Bayesian network of {n} variables has as many tables.")
-        scopes, left = [], n + MAX_CELLS
+        scopes, left = [], n + most
         for _ in range(n):
             size = self.count("the size of a scope", 1, n)
             left -= size
             if left < 0:
-                raise SizeLimitError(f"The scopes of {self.name!r} list more than {MAX_CELLS:,} parents.")
+                raise SizeLimitError(f"The scopes of {self.name!r} list more than {most:,} parents.")
             scope = [self.count("a variable", 0, n - 1) for _ in range(size)]
             if len(set(scope)) != size:
                 self.fail("a table names a variable twice.")
@@ -212,7 +215,7 @@ class _Reader:
 
     def table(self, shape: tuple[int, int], name: str) -> NDArray[np.float64]:
         cells = prod(shape)
-        if self.count(f"the size of the table of {name!r}", 0, MAX_CELLS) != cells:
+        if self.count(f"the size of the table of {name!r}", 0, max(cells, limits.max_cells())) != cells:
             self.fail(f"the table of {name!r} must have {cells:,} numbers, as its scope calls for.")
         try:
             values = np.fromiter(map(float, islice(self.tokens(), cells)), dtype=np.float64)

@@ -13,6 +13,7 @@ import numpy as np
 
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.interop import _bif_tokens as tokens
+from mmbn_opt.interop import limits
 from mmbn_opt.interop._assembly import Family, assemble, normalised_rows, require_target, text_states
 from mmbn_opt.interop._optional import optional_module
 from mmbn_opt.interop._reading import read_text
@@ -26,11 +27,8 @@ __all__ = ["read_xmlbif", "write_xmlbif"]
 
 logger = logging.getLogger(__name__)
 
-MAX_TEXT = 64 * 2**20
-"""Largest XMLBIF text in bytes."""
-
 _MAX_DEPTH = 32
-_MAX_ELEMENTS = 2_000_000
+_MAX_ELEMENTS = 2 * limits.MAX_NAMES
 _PROPERTY = tokens.PREFIX + "aliases"
 
 
@@ -43,7 +41,10 @@ def write_xmlbif(network: BayesianNetwork, path: str | Path) -> None:
         If pgmpy is not installed.
     InputError
         If two labels of a column have the same text, a text cannot stand in XML, or the path cannot be written.
+    SizeLimitError
+        If the tables have more cells than are read again (50 million).
     """
+    limits.check_network(network, path)
     names = tokens.aliases(network.structure.names, "v", tokens.is_plain)
     variables = []
     originals = {}
@@ -86,12 +87,12 @@ def read_xmlbif(path: str | Path, target: str) -> BayesianNetwork:
     FormatError
         If the file is not XMLBIF.
     SizeLimitError
-        If the file is larger than `MAX_TEXT`.
+        If the file is larger than any network that is written.
     MissingDependencyError
         If pgmpy is not installed.
     """
     source = repr(str(path))
-    text = read_text(path, "XMLBIF file", max_bytes=MAX_TEXT)
+    text = read_text(path, "XMLBIF file")
     _refuse_hostile(text, source)
     readwrite = optional_module("pgmpy.readwrite")
     try:

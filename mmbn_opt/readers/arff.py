@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mmbn_opt.exceptions import FormatError
 from mmbn_opt.readers.delimited import WHOLE_NUMBER
+from mmbn_opt.readers.limits import refuse_beyond_memory
 from mmbn_opt.readers.names import refuse_bad_names
 
 __all__ = ["read_arff"]
@@ -56,10 +57,12 @@ class _Rows:
     lines: list[int]
 
 
-def read_arff(text: bytes, source: str, missing: frozenset[str]) -> pd.DataFrame:
-    r"""Parse UTF-8 text with \n line ends; see `read_table` for the rules."""
+def read_arff(text: bytes, source: str, missing: frozenset[str], *, trusted: bool = False) -> pd.DataFrame:
+    r"""Parse UTF-8 text with \n line ends; see `read_table` for the rules. `trusted`: whatever memory it takes."""
     lines = text.decode("utf-8").split("\n")
     attributes, data_line = _header(lines, source)
+    if not trusted:  # a sparse row of two characters is a row of all attributes
+        refuse_beyond_memory(source, "a table", len(attributes) * (len(lines) - data_line), len(text))
     rows = _data(lines, data_line, attributes, source)
     columns = zip(*rows.cells, strict=True) if rows.cells else ([] for _ in attributes)
     return pd.DataFrame(

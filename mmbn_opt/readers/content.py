@@ -7,6 +7,7 @@ import zlib
 from typing import BinaryIO
 
 from mmbn_opt.exceptions import FormatError, SizeLimitError
+from mmbn_opt.readers.limits import ENVIRONMENT, EXPANSION, unpacked_limit
 
 __all__ = [
     "ARFF",
@@ -25,6 +26,9 @@ ARFF = "an ARFF file"
 PARQUET = "a Parquet file"
 
 _PART = 1 << 20
+_SMALL_TEXT = 32 * 2**20
+"""What any compressed table may unpack to."""
+_LARGEST_TEXT = 2 * 2**30
 
 _SIGNATURES = (
     (rb"\x1f\x8b", "gzip-compressed twice"),
@@ -75,19 +79,33 @@ def read_at_most(stream: BinaryIO | gzip.GzipFile, n_bytes: int) -> bytes:
     return b"".join(parts)
 
 
-def gunzip(raw: bytes, source: str, max_bytes: int) -> bytes:
-    """Decompress, or say that the stream is damaged or holds more than `max_bytes`; nothing beyond is unpacked."""
+def gunzip(raw: bytes, source: str, max_bytes: int | None) -> bytes:
+    """Decompress, or say that the stream is damaged or holds too much; nothing beyond is unpacked.
+
+    Parameters
+    ----------
+    raw : bytes
+    source : str
+        The file, for messages.
+    max_bytes : int or None
+        None: in proportion to the compressed size.
+    """
+    limit = max_bytes or unpacked_limit(len(raw), least=_SMALL_TEXT, most=_LARGEST_TEXT)
     try:
         with gzip.open(io.BytesIO(raw)) as stream:
-            content = read_at_most(stream, max_bytes + 1)
+            content = read_at_most(stream, limit + 1)
     except (EOFError, OSError, zlib.error) as error:
         raise FormatError(
             f"{source}: the gzip stream is damaged ({error}). Copy or download the file again."
         ) from error
-    if len(content) > max_bytes:
+    if len(content) > limit:
+        if max_bytes is None:
+            told = f"{limit:,}, the limit for a file of this size (at most {EXPANSION} times as much)"
+        else:
+            told = f"max_bytes={limit:,}"
         raise SizeLimitError(
-            f"{source}: the {len(raw):,} compressed bytes unpack to more than max_bytes={max_bytes:,}. If the file is "
-            "to be trusted, decompress it and raise the limit."
+            f"{source}: the {len(raw):,} compressed bytes unpack to more than {told}. If the file is "
+            f"to be trusted, decompress it, or raise the limit: max_bytes of read_table, or {ENVIRONMENT}."
         )
     return content
 

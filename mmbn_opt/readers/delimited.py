@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mmbn_opt.exceptions import FormatError
+from mmbn_opt.readers.limits import refuse_beyond_memory
 from mmbn_opt.readers.names import refuse_bad_names
 
 if TYPE_CHECKING:
@@ -31,14 +32,16 @@ _BLANK_LINES = re.compile(rb"(?:[^\S\n]*+\n)*+")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 
-def read_delimited(text: bytes, source: str, missing: frozenset[str]) -> pd.DataFrame:
-    r"""Parse UTF-8 text with \n line ends; see `read_table` for the rules."""
+def read_delimited(text: bytes, source: str, missing: frozenset[str], *, trusted: bool = False) -> pd.DataFrame:
+    r"""Parse UTF-8 text with \n line ends; see `read_table` for the rules. `trusted`: whatever memory it takes."""
     blank = _BLANK_LINES.match(text)
     body_at_line = 1
     if blank is not None:
         body_at_line += blank.group().count(b"\n")
         text = text[blank.end() :]
     separator = _find_separator(text)
+    if not trusted:
+        refuse_beyond_memory(source, "a table", text.count(separator.encode()) + text.count(b"\n"), len(text))
     rows = _records(text, separator)
     try:
         names = [name.strip() for name in next(rows)]

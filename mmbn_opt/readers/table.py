@@ -11,15 +11,13 @@ from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.readers.arff import read_arff
 from mmbn_opt.readers.content import ARFF, DELIMITED, PARQUET, decode, foreign_format, gunzip, is_gzip, text_format
 from mmbn_opt.readers.delimited import read_delimited
+from mmbn_opt.readers.limits import chosen_limit
 from mmbn_opt.readers.parquet import read_parquet
 
 __all__ = ["NA_VALUES", "read_table"]
 
 NA_VALUES = ("", "NA", "NaN", "?")
 """Cells that are missing unless the caller says otherwise."""
-
-MAX_BYTES = 2 * 2**30
-"""Default limit on what a compressed file unpacks to."""
 
 _ENDINGS = {
     ".csv": DELIMITED,
@@ -33,7 +31,7 @@ _ENDINGS = {
 
 
 def read_table(
-    path: str | os.PathLike[str], *, na_values: Iterable[str] = NA_VALUES, max_bytes: int = MAX_BYTES
+    path: str | os.PathLike[str], *, na_values: Iterable[str] = NA_VALUES, max_bytes: int | None = None
 ) -> pd.DataFrame:
     r"""Read a data file into a frame.
 
@@ -58,9 +56,11 @@ def read_table(
     na_values : iterable of str, default=("", "NA", "NaN", "?")
         Cells of a text file that are missing. In ARFF an unquoted ``?`` always is, and a state that a nominal
         attribute declares never is.
-    max_bytes : int, default=2 GiB
-        Limit on what a compressed file unpacks to and on the cells of a Parquet file (8 bytes each), so that a small
-        file cannot fill the memory.
+    max_bytes : int or None, default=None
+        Limit on what a compressed file unpacks to and on the content of a Parquet file, so that a small file cannot
+        fill the memory. None: what the environment variable ``MMBN_MAX_BYTES`` says, or else 200 times the size of the
+        file (at least 32 MiB of text or 256 MiB of Parquet, at most 2 GiB), and no table that would take more than four
+        fifths of the memory that is available. A limit that is given takes the place of all of these.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def read_table(
     FormatError
         The content is not what the ending says, or is damaged: names the line and the cure.
     SizeLimitError
-        The file holds more than `max_bytes`.
+        The file holds more than `max_bytes`, or than can be read into memory.
     MissingDependencyError
         A Parquet file without pyarrow.
 
@@ -90,6 +90,7 @@ def read_table(
     0     Rex     4
     1  Tweety     2
     """
+    limit = chosen_limit(max_bytes)
     raw = _bytes_of(path)
     source = os.fspath(path)
     ending, promised, promised_gzip = _promise(Path(source).name)
@@ -105,7 +106,7 @@ def read_table(
             f"Rename it to end in {ending.removesuffix('.gz')!r} or compress it."
         )
     if zipped:
-        raw = gunzip(raw, source, max_bytes)
+        raw = gunzip(raw, source, limit)
 
     found = foreign_format(raw)
     if found is not None and found != PARQUET:
@@ -122,10 +123,10 @@ def read_table(
 
     missing = frozenset((na_values,) if isinstance(na_values, str) else na_values)
     if found == PARQUET:
-        return read_parquet(raw, source, max_bytes)
+        return read_parquet(raw, source, limit)
     if found == ARFF:
-        return read_arff(text, source, missing)
-    return read_delimited(text, source, missing)
+        return read_arff(text, source, missing, trusted=limit is not None)
+    return read_delimited(text, source, missing, trusted=limit is not None)
 
 
 def _bytes_of(path: str | os.PathLike[str]) -> bytes:

@@ -1,7 +1,7 @@
 """What our own convex solvers share: always there, settings as fields instead of options, BLAS kept to its threads."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,11 +11,15 @@ from numpy.typing import NDArray
 from .._threads import limited_threads
 from ..exceptions import InputError
 from ..program import ProgramKind
+from ._convex_run import ConvexRun
 from .base import Availability, Solver, SolverCallback, SolverResult
 
-__all__ = ["BuiltInConvexSolver", "DenseConvexSolver"]
+__all__ = ["BuiltInConvexSolver", "DenseConvexSolver", "Steps", "to_the_end"]
 
 FloatArray = NDArray[np.float64]
+
+Steps = Generator[ConvexRun, None, SolverResult]
+"""A solver at work: its books after each iteration, and its result at the end."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,16 @@ class BuiltInConvexSolver(Solver):
     def availability(cls) -> Availability:
         """Always there."""
         return Availability(True, "built in")
+
+
+def to_the_end(steps: Steps) -> SolverResult:
+    """Let a solver that works by steps finish."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: SolverResult = end.value
+            return result
 
 
 @dataclass(frozen=True)

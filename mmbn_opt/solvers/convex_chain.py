@@ -1,19 +1,21 @@
-"""Convex solvers one after the other until the gap is proved: what ``auto`` runs on convex programs."""
+"""Convex solvers that share the time until the gap is proved: what ``auto`` runs on convex programs."""
 
 import logging
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._threads import limited_threads
 from ..convex_program import ConvexProgram
-from ..exceptions import MmbnError
 from ..program import ProgramKind
 from ..status import TerminationStatus
-from ._convex_run import ConvexRun
-from .base import Availability, Solver, SolverCallback, SolverEvent, SolverResult
+from ._chain_links import AnewLink, ChainLink, ResumableLink
+from ._convex_run import MAX_REPAIRED_PARAMETERS, ConvexRun
+from ._shares import next_turn
+from .base import Availability, Solver, SolverCallback, SolverResult
 
 __all__ = ["ConvexChainSolver"]
 
@@ -25,13 +27,19 @@ DENSE_PARAMETERS = 4000
 """Largest program for interior-point methods with a dense Newton system."""
 CONE_NONZEROS = 2_000_000
 """Largest margin matrix that is handed to a cone solver."""
+CONE_SECONDS, CONE_SECONDS_AN_ENTRY = 0.5, 2.5e-5
+"""A cone solver has never ended sooner: a process of its own, the model, and ten iterations."""
+WARM_GAP = 1e-3
+"""Relative gap at which the first-order method lets the interior point begin."""
 
 
 @dataclass(frozen=True)
 class ConvexChainSolver(Solver):
-    """The linear form where there is one; else interior point, then a cone solver, then the first-order method.
+    """First-order method and interior point in turns, Clarabel where one gives up; for a linear form HiGHS first.
 
-    Each begins where the best point so far is, has what is left of the time, and adds its bound; the raw status lists
+    Each has half of the time limit, unless another has closed the gap: the chain never ends worse than its best member
+    would with half the time. The built-in ones go on where they were; whoever begins, begins at the best point so far.
+    Without a limit turns grow with the time spent, and whoever makes no progress any more is left. The raw status lists
     what each of them said.
     """
 
@@ -55,43 +63,39 @@ class ConvexChainSolver(Solver):
     ) -> SolverResult:
         """Minimise a convex program; see `Solver.solve`."""
         run = ConvexRun(self, program, callback, start)
-        said: list[str] = []
-        status = TerminationStatus.SLOW_PROGRESS
-        stats: dict[str, Any] = {}
-        for link in self._links(program):
-            if run.should_stop():
-                break
-            engine = link if self.time_limit is None else replace(link, time_limit=run.time_left)
-            try:
-                answer = engine.solve(program, callback=_listener(run), start=run.best)
-            except MmbnError as error:
-                said.append(f"{engine.name}: {error}")
-                continue
-            except KeyboardInterrupt:
-                run.stopped_by_user = True
-                said.append(f"{engine.name}: interrupted")
-                break
-            if answer.solution is not None:
-                run.offer(answer.solution, source=engine.name)
-            if answer.bounds.dual_bound is not None:
-                run.offer_bound(answer.bounds.dual_bound, source=engine.name)
-            status = answer.termination_status
-            run.stopped_by_user |= status is TerminationStatus.INTERRUPTED
-            said.append(f"{engine.name}: {answer.raw_status}")
-            stats |= {key: answer.stats[key] for key in ("H", "tau") if key in answer.stats}
-            if program.is_linear and answer.stats.get("separable"):
-                break  # no other method finds an optimum that is not there
-            if not run.should_stop():
-                logger.info("%s left a gap of %.2e; the next solver is tried", engine.name, run.bounds.gap_rel)
+        links = self._links(program, run)
+        begun: dict[str, ChainLink] = {}
+        try:
+            # A second BLAS thread only makes the small Newton systems slower on a shared machine.
+            with limited_threads(self.threads, "blas"):
+                while not run.should_stop() and (turn := next_turn(links, self.time_limit, run.time_left)) is not None:
+                    link, seconds = turn
+                    begun[link.name] = link
+                    link.advance(seconds)
+                    if program.is_linear and link.answer is not None and link.answer.stats.get("separable"):
+                        break  # no other method finds an optimum that is not there
+                    logger.debug("%s: gap %.2e after %.2f s of its own", link.name, run.bounds.gap_rel, link.spent)
+                for link in begun.values():
+                    link.close()
+        except KeyboardInterrupt:
+            run.stopped_by_user = True
+        self._keep_proof(run, list(begun.values()))
+        said = "; ".join(f"{link.name}: {link.said or 'waiting'}" for link in begun.values())
+        stats: dict[str, Any] = {"links": len(begun), "link_seconds": {k: link.spent for k, link in begun.items()}}
+        for link in begun.values():
+            if link.answer is not None:
+                stats |= {key: link.answer.stats[key] for key in ("H", "tau") if key in link.answer.stats}
         return run.result(
-            status, "; ".join(said) or "no time was left for a solver", stats={**stats, "links": len(said)}
+            _ending(list(begun.values()), self.time_limit is not None),
+            said or "no time was left for a solver",
+            stats=stats,
         )
 
-    def _links(self, program: ConvexProgram) -> Iterator[Solver]:
-        """Solvers to try, with the common settings."""
+    def _links(self, program: ConvexProgram, run: ConvexRun) -> list[ChainLink]:
+        """Solvers that take turns, with the common settings."""
         from .cvxpy_conic import ClarabelSolver
         from .first_order import FirstOrderSolver
-        from .interior_point import InteriorPointSolver
+        from .interior_point import InteriorPointSolver, expected_warm_seconds, iteration_seconds
         from .linear_form import LinearFormSolver
 
         common: dict[str, Any] = {
@@ -100,26 +104,60 @@ class ConvexChainSolver(Solver):
             "threads": self.threads,
             "seed": self.seed,
         }
+
+        def first_order(callback: SolverCallback) -> Any:
+            return FirstOrderSolver(time_limit=_left(run), **common).steps(program, callback, run.best)
+
+        def interior_point(callback: SolverCallback) -> Any:
+            engine = InteriorPointSolver(
+                time_limit=_left(run), warm_seconds=0.0, multipliers=first.multipliers, **common
+            )
+            return engine.steps(program, callback, run.best)
+
+        dense = not program.is_linear and program.margins.n_parameters <= DENSE_PARAMETERS
+        first = ResumableLink(
+            FirstOrderSolver.name,
+            run,
+            first_order,
+            first_turn=expected_warm_seconds(program) if dense else 1.0,
+            pause=max(WARM_GAP, self.rel_gap),
+            closing=_repair_seconds(program),
+        )
+        links: list[ChainLink] = [first]
         if program.is_linear:
-            yield LinearFormSolver(**common)
-        elif program.margins.n_parameters <= DENSE_PARAMETERS:
-            yield InteriorPointSolver(**common)
-        small = program.size.nonzeros <= CONE_NONZEROS and ClarabelSolver.is_available()
-        if small:
-            yield ClarabelSolver(**common)
-        if not program.is_linear:
-            yield FirstOrderSolver(**common)
+            links.append(AnewLink(LinearFormSolver(**common), program, run, eager=True))
+        elif dense:
+            step = iteration_seconds(program)
+            links.append(ResumableLink(InteriorPointSolver.name, run, interior_point, step=step))
+        if program.size.nonzeros <= CONE_NONZEROS and ClarabelSolver.is_available():
+            least = CONE_SECONDS + CONE_SECONDS_AN_ENTRY * program.size.nonzeros
+            links.append(AnewLink(ClarabelSolver(**common), program, run, least=least, reserve=len(links) > 1))
+        return links
+
+    def _keep_proof(self, run: ConvexRun, links: list[ChainLink]) -> None:
+        """The multipliers of the best bound, which came without them."""
+        best = run.bounds.dual_bound
+        for link in links:
+            table = link.multipliers
+            if table is not None and best is not None and run.program.dual_value(table) >= best - 1e-9 * abs(best):
+                run.stats["multipliers"] = table
+                return
 
 
-def _listener(run: ConvexRun) -> SolverCallback:
-    """Puts the news of a link into the books of the chain; asks it to stop when the chain has to."""
+def _left(run: ConvexRun) -> float | None:
+    """Time limit of a link that begins now."""
+    return None if run.time_left == np.inf else run.time_left
 
-    def on_event(event: SolverEvent) -> bool:
-        if event.solution is not None:
-            run.offer(event.solution, iterations=event.iterations)
-        if event.dual_bound is not None:
-            run.offer_bound(event.dual_bound, iterations=event.iterations)
-        run.heartbeat(event.iterations or 0)
-        return run.stopped_by_user or run.time_left <= 0.0
 
-    return on_event
+def _repair_seconds(program: ConvexProgram) -> float:
+    """What the last look at multipliers of a linear form takes: a pseudo-inverse in all parameters."""
+    n = program.margins.n_parameters
+    return 1e-9 * n**3 if program.is_linear and n <= MAX_REPAIRED_PARAMETERS else 0.0
+
+
+def _ending(links: Sequence[ChainLink], limited: bool) -> TerminationStatus:
+    """What the last link says that ended by itself; the limit, where one of them would have gone on."""
+    if limited and not all(link.gave_up for link in links):
+        return TerminationStatus.TIME_LIMIT
+    said = [link.status for link in links if link.gave_up and link.status not in (None, TerminationStatus.OPTIMAL)]
+    return said[-1] or TerminationStatus.SLOW_PROGRESS if said else TerminationStatus.SLOW_PROGRESS

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..status import TerminationStatus
-from ._built_in_convex import BuiltInConvexSolver
+from ._built_in_convex import BuiltInConvexSolver, Steps, to_the_end
 from ._convex_run import ConvexRun
 from ._primal_dual import PrimalDual
 from ._smoothed_gradient import SmoothedGradient
@@ -68,6 +68,10 @@ class FirstOrderSolver(BuiltInConvexSolver):
         self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise a convex program; see `Solver.solve`."""
+        return to_the_end(self.steps(program, callback, start))
+
+    def steps(self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None) -> Steps:
+        """`solve`, one iteration after the other: between two of them the method can wait."""
         run = ConvexRun(self, program, callback, start)
         state: PrimalDual | SmoothedGradient
         if self.method == "primal_dual":
@@ -83,6 +87,7 @@ class FirstOrderSolver(BuiltInConvexSolver):
                     if state.exhausted:
                         status, raw = TerminationStatus.SLOW_PROGRESS, "neither side moves any more"
                         break
+                yield run
         except KeyboardInterrupt:
             run.stopped_by_user, raw = True, "interrupted"
         state.last_look()

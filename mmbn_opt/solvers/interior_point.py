@@ -1,7 +1,7 @@
 """A centred primal-dual interior-point method that finishes what the first-order method began."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,14 +10,14 @@ from scipy.linalg import LinAlgError
 
 from ..convex_program import ConvexProgram
 from ..status import TerminationStatus
-from ._built_in_convex import DenseConvexSolver
+from ._built_in_convex import DenseConvexSolver, Steps, to_the_end
 from ._convex_run import ConvexRun
 from ._interior_state import InteriorState
 from .base import SolverCallback, SolverEvent, SolverResult
 from .first_order import FirstOrderSolver
 from .log_barrier import refuse_dense
 
-__all__ = ["InteriorPointSolver", "expected_warm_seconds"]
+__all__ = ["InteriorPointSolver", "expected_warm_seconds", "iteration_seconds"]
 
 FloatArray = NDArray[np.float64]
 
@@ -40,6 +40,8 @@ class InteriorPointSolver(DenseConvexSolver):
         Leave classes of a sample out of the system whose curvature is below this times what the barrier adds a
         sample; 0 keeps them all.
     max_iterations, max_parameters : int
+    multipliers : float64 array (n_samples, n_classes) or None
+        Where it begins on the other side, for example ``stats["multipliers"]`` of another method.
 
     Examples
     --------
@@ -57,17 +59,24 @@ class InteriorPointSolver(DenseConvexSolver):
     prune: float = 1.0
     max_iterations: int = 200
     max_parameters: int = 4000
+    multipliers: FloatArray | None = field(default=None, repr=False, compare=False)
 
     name: ClassVar[str] = "interior_point"
     title: ClassVar[str] = "Primal-dual interior point"
-    own_settings: ClassVar[str] = "warm_seconds, warm_gap, prune"
+    own_settings: ClassVar[str] = "warm_seconds, warm_gap, prune, max_iterations, max_parameters, multipliers"
 
     def _solve(self, program: Any, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
+        return to_the_end(self.steps(program, callback, start))
+
+    def steps(self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None) -> Steps:
+        """`solve`, one iteration after the other: between two of them the method can wait."""
         run = ConvexRun(self, program, callback, start)
         refuse_dense(program, self.max_parameters, self.name)
         status, raw, iterations = TerminationStatus.ITERATION_LIMIT, "iteration limit", 0
         warm = 0.0
         try:
+            if self.multipliers is not None:
+                run.offer_multipliers(self.multipliers)
             warm, known = self._warm(run)
             assert run.best is not None
             state = InteriorState(program, run.best, run.bounds.gap_abs, self.prune, known)
@@ -84,6 +93,7 @@ class InteriorPointSolver(DenseConvexSolver):
                 if idle >= 15 or state.step_lengths < 1e-7:
                     status, raw = TerminationStatus.SLOW_PROGRESS, "the gap no longer falls"
                     break
+                yield run
         except LinAlgError as error:
             status, raw = TerminationStatus.NUMERICAL_ERROR, str(error)
         except KeyboardInterrupt:
@@ -96,7 +106,7 @@ class InteriorPointSolver(DenseConvexSolver):
         """Seconds spent on the first-order method and its multipliers; its point and bound go into the books."""
         seconds = expected_warm_seconds(run.program) if self.warm_seconds is None else self.warm_seconds
         if seconds <= 0 or run.should_stop():
-            return 0.0, None
+            return 0.0, self.multipliers
 
         def on_event(event: SolverEvent) -> bool:
             if event.solution is not None:
@@ -109,16 +119,24 @@ class InteriorPointSolver(DenseConvexSolver):
             time_limit=min(seconds, run.time_left),
             rel_gap=max(self.warm_gap, self.rel_gap),
             abs_gap=self.abs_gap,
+            multipliers=self.multipliers,
         )
         answer = first.solve(run.program, callback=on_event, start=run.best)
         if answer.termination_status is TerminationStatus.INTERRUPTED:
             run.stopped_by_user = True
-        return float(answer.stats["solve_sec"]), answer.stats.get("multipliers")
+        known = answer.stats.get("multipliers")
+        if known is not None and answer.bounds.dual_bound == run.bounds.dual_bound:
+            run.stats["multipliers"] = known  # the bound came with the events, its proof comes now
+        return float(answer.stats["solve_sec"]), known
+
+
+def iteration_seconds(program: ConvexProgram) -> float:
+    """About one iteration: 1e10 operations a second in the factorization, 5e8 additions in the assembly."""
+    margins = program.margins
+    factorization = float(np.count_nonzero(~program.at_floor)) ** 3 / 3e10
+    return factorization + margins.n_samples * (margins.n_classes * margins.n_factors) ** 2 / 4 / 5e8
 
 
 def expected_warm_seconds(program: ConvexProgram) -> float:
-    """About ten iterations: 1e10 operations a second in the factorization, 5e8 additions in the assembly."""
-    margins = program.margins
-    factorization = float(np.count_nonzero(~program.at_floor)) ** 3 / 3e10
-    assembly = margins.n_samples * (margins.n_classes * margins.n_factors) ** 2 / 4 / 5e8
-    return float(np.clip(10 * (factorization + assembly), 1.0, 30.0))
+    """About ten iterations."""
+    return float(np.clip(10 * iteration_seconds(program), 1.0, 30.0))

@@ -122,7 +122,7 @@ def test_a_list_without_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_model_file_of_too_many_values_is_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "n.json.gz").write_bytes(gzip.compress(b"[" + b"[]," * 1000 + b"[]]"))
-    monkeypatch.setattr(_json_document, "MAX_VALUES", 1000)
+    monkeypatch.setattr(_json_document, "max_values", lambda: 1000)
     with pytest.raises(mm.SizeLimitError, match="may hold 2,002 values; the limit is 1,000"):
         mm.BayesianNetwork.load(tmp_path / "n.json.gz")
 

@@ -280,7 +280,7 @@ def test_too_many_parents_are_refused_before_anything_is_allocated(read: Reader)
     text = "".join(f"variable x{j} {{ type discrete [ 20 ] {{ {states} }}; }}\n" for j in range(30))
     text += f"probability ( x0 | {', '.join(f'x{j}' for j in range(1, 30))} ) {{ }}"
     with pytest.raises(
-        SizeLimitError, match=r"20 x 20 x .* cells.*the limit is max_cells=20,000,000. Nothing was alloc"
+        SizeLimitError, match=r"20 x 20 x .* cells.*the limit is max_cells=50,000,000. Nothing was alloc"
     ):
         read(text, "x0")
     with pytest.raises(

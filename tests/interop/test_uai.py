@@ -122,15 +122,15 @@ def test_a_wrong_part_is_named_with_its_line(file: Callable[[str], Path], old: s
 
 
 def test_declared_sizes_are_refused_before_anything_is_allocated(file: Callable[[str], Path]) -> None:
-    with pytest.raises(FormatError, match="a whole number from 1 to 20,000,000, found '900000000'"):
+    with pytest.raises(FormatError, match="a whole number from 1 to 50,000,000, found '900000000'"):
         read_uai(file("BAYES\n1\n900000000\n1\n1 0\n1 1"))
     wide = "BAYES\n30\n" + "20 " * 30 + "\n30\n" + "".join(f"1 {v}\n" for v in range(29))
-    with pytest.raises(SizeLimitError, match=r"cells; the limit is max_cells=20,000,000. Nothing was allocated"):
+    with pytest.raises(SizeLimitError, match=r"cells; the limit is max_cells=50,000,000. Nothing was allocated"):
         read_uai(file(wide + "30 " + " ".join(map(str, range(30)))))
     with pytest.raises(FormatError, match="from 1 to 1,000,000, found '999999999'"):
         read_uai(file("BAYES\n999999999\n2 2"))
-    with pytest.raises(SizeLimitError, match="declares 40,000,000 states"):
-        read_uai(file("BAYES\n2\n20000000 20000000\n2"))
+    with pytest.raises(SizeLimitError, match="declares 60,000,000 states"):
+        read_uai(file("BAYES\n2\n30000000 30000000\n2"))
 
 
 def test_variables_that_do_not_fit_are_refused(file: Callable[[str], Path]) -> None:
