@@ -55,10 +55,13 @@ class Noted:
     ----------
     number : int or None
         The first signal that came.
+    repeated : bool
+        Whether a second one ended what went on.
     """
 
     def __init__(self) -> None:
         self.number: int | None = None
+        self.repeated = False
         self._at = 0.0
         self._usual: dict[int, object] = {}
         self._notes: list[Callable[[], None]] = []
@@ -109,6 +112,7 @@ class Noted:
             if self._patience:
                 raise KeyboardInterrupt
         elif time.monotonic() - self._at > SAME_PRESS_SEC:
+            self.repeated = True
             raise KeyboardInterrupt
 
     def _first(self, number: int, frame: FrameType | None) -> None:

@@ -12,6 +12,9 @@ from typing import IO
 
 __all__ = ["FileLock", "Held", "Holder"]
 
+_FAR = 2**30
+"""Position of the byte that Windows locks: what is locked there cannot be read, and who holds the lock must be."""
+
 
 @dataclass(frozen=True)
 class Holder:
@@ -64,8 +67,8 @@ class Held(Exception):
 class FileLock:
     """The lock on `path`, held from construction to `release`.
 
-    Where the system locks files (``flock``), a lock ends with its process, however that ends. Elsewhere the process
-    that the file names is looked for.
+    Where the file system has locks, this one ends with its process, however that ends. Elsewhere the process that the
+    file names is looked for.
 
     Parameters
     ----------
@@ -122,6 +125,15 @@ class FileLock:
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
         stream = os.fdopen(handle, "r+", encoding="utf-8")
         if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(handle, _FAR, os.SEEK_SET)
+            try:
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            except OSError:
+                with stream:
+                    raise Held(_read(stream)) from None
+            self._by_system = True
             return stream
         import fcntl
 

@@ -17,6 +17,7 @@ from mmbn_opt.cli.demo import demo
 from mmbn_opt.cli.export import export
 from mmbn_opt.cli.parameters import parameters
 from mmbn_opt.cli.predict import predict
+from mmbn_opt.cli.remarks import remark
 from mmbn_opt.cli.solvers import solvers
 from mmbn_opt.cli.structure import structure
 from mmbn_opt.exceptions import InputError, MissingDependencyError, MmbnError
@@ -87,7 +88,11 @@ def main() -> None:
         except MmbnError as error:
             _fail(error, 1)
         except _Interrupted:
-            typer.echo("interrupted before there was anything to write", err=True)
+            remark(
+                "interrupted a second time: nothing more was written"
+                if noted.repeated
+                else "interrupted before there was anything to write"
+            )
             sys.exit(_INTERRUPTED if noted.number is None else 128 + noted.number)
         except SystemExit as leave:
             if leave.code == _INTERRUPTED and noted.number is not None:

@@ -237,7 +237,10 @@ def test_06_a_second_signal_ends_everything_and_the_older_run_stays(
         signal.raise_signal(signal.SIGINT)
 
     before_call(monkeypatch, "mmbn_opt.interop.result_files.result_to_dict", twice)
-    assert structure().status == 130
+    ended = structure()
+    assert ended.status == 130
+    assert "status: OPTIMAL" in ended.out
+    assert ended.err.endswith("interrupted a second time: nothing more was written\n")
     assert (tmp_path / "run" / "manifest.json").read_bytes() == before
     whole(tmp_path / "run")
 
