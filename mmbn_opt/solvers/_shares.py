@@ -5,9 +5,9 @@ ended with its share alone ends here too. Without a limit the turns alternate an
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-__all__ = ["FIRST_TURN", "LAST_RESORT", "Link", "Turn", "next_turn"]
+__all__ = ["FIRST_TURN", "LAST_RESORT", "Link", "next_turn"]
 
 FIRST_TURN = 1.0
 """Seconds of a first turn, long enough for most problems to end in it."""
@@ -18,8 +18,6 @@ FIRST_TRY, LONGER_TRY = 10.0, 4.0
 one is."""
 LAST_RESORT = 3600.0
 """Least seconds, without a limit, of the last try of such a solver, when no other is left."""
-
-Turn = tuple["Link", float]
 
 
 class Link(Protocol):
@@ -60,7 +58,10 @@ class Link(Protocol):
     gave_up: bool
 
 
-def next_turn(links: Sequence[Link], limit: float | None, left: float) -> Turn | None:
+AnyLink = TypeVar("AnyLink", bound=Link)
+
+
+def next_turn(links: Sequence[AnyLink], limit: float | None, left: float) -> tuple[AnyLink, float] | None:
     """The link to go on with and its seconds; None when there is nobody left, or no time.
 
     Parameters
@@ -105,13 +106,13 @@ def _turn(link: Link, active: Sequence[Link]) -> float:
     return link.first_turn if link.tries == 0 else max(FIRST_TURN, GROWTH * sum(each.spent for each in active))
 
 
-def _overtime(active: Sequence[Link], left: float) -> Turn | None:
+def _overtime(active: Sequence[AnyLink], left: float) -> tuple[AnyLink, float] | None:
     """All have had their share, and somebody has left time over."""
     useful = [link for link in active if _has_work(link, left)]
     return (min(useful, key=lambda link: (not link.resumable, link.spent)), left) if useful else None
 
 
-def _without_limit(active: Sequence[Link]) -> Turn | None:
+def _without_limit(active: Sequence[AnyLink]) -> tuple[AnyLink, float] | None:
     resumable = [link for link in active if link.resumable]
     anew = [link for link in active if not link.resumable]
     if not resumable:

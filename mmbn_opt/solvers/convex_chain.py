@@ -159,5 +159,5 @@ def _ending(links: Sequence[ChainLink], limited: bool) -> TerminationStatus:
     """What the last link says that ended by itself; the limit, where one of them would have gone on."""
     if limited and not all(link.gave_up for link in links):
         return TerminationStatus.TIME_LIMIT
-    said = [link.status for link in links if link.gave_up and link.status not in (None, TerminationStatus.OPTIMAL)]
-    return said[-1] or TerminationStatus.SLOW_PROGRESS if said else TerminationStatus.SLOW_PROGRESS
+    said = [link.status for link in links if link.gave_up and link.status is not None]
+    return said[-1] if said else TerminationStatus.SLOW_PROGRESS
