@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,17 @@ from scipy.special import xlogy
 from mmbn_opt.data import DiscreteDataset
 from mmbn_opt.exceptions import SizeLimitError
 
-__all__ = ["contingency", "joint_codes", "refuse_large_network", "refuse_large_tables", "sums_over_cells"]
+if TYPE_CHECKING:
+    from mmbn_opt.candidates import CandidateParents
+
+__all__ = [
+    "contingency",
+    "joint_codes",
+    "refuse_large_choice",
+    "refuse_large_network",
+    "refuse_large_tables",
+    "sums_over_cells",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -146,6 +157,30 @@ def refuse_large_network(data: DiscreteDataset, parents: Sequence[Sequence[int]]
             f"The tables of this network would have {sum(cells):,} cells, the largest {told}; the limit is "
             f"{MAX_NETWORK_CELLS:,}. Use fewer parents, merge states, or leave such columns out."
         )
+
+
+def refuse_large_choice(data: DiscreteDataset, candidates: "CandidateParents") -> None:
+    """Raise `SizeLimitError` when a network of the candidates could be too large to be made.
+
+    The largest set of every node is counted: what a search may find has to be usable, which is said before it begins.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+    candidates : CandidateParents
+    """
+    card = np.append(np.array(data.cardinalities, dtype=np.float64), 1.0)  # the last is that of no parent, -1
+    cells = card[candidates.parent_array].prod(axis=1) * card[candidates.owner]
+    largest = np.maximum.reduceat(cells, candidates.offsets[:-1])
+    if largest.sum() <= MAX_NETWORK_CELLS:
+        return
+    names = (*data.feature_names, data.class_name)
+    told = ", ".join(f"{names[node]!r} {int(largest[node]):,}" for node in np.argsort(-largest, kind="stable")[:3])
+    raise SizeLimitError(
+        f"A network of these candidate parent sets could have {int(largest.sum()):,} table cells, the largest {told}; "
+        f"the limit is {MAX_NETWORK_CELLS:,}. Lower max_parents, merge states, leave such columns out, or keep fewer "
+        "candidates (restriction, --candidates)."
+    )
 
 
 def _refuse_table(data: DiscreteDataset, nodes: Iterable[int], cells: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..candidates import CandidateParents
+from ..counts import refuse_large_choice
 from ..exceptions import InputError
 from ..heuristics.objectives import LinearLoss
 from ..heuristics.order_search import OrderSearch
@@ -144,6 +145,11 @@ class DecomposableStructure(StructureFormulation):
     def estimate_size(self, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> ProgramSize:
         """Rows, columns and an upper estimate of the non-zeros, without building anything large."""
         return super().estimate_size(_as_built(kind))
+
+    def refuse_oversized(self, kind: ProgramKind) -> None:
+        """Raise `SizeLimitError` when a network or the row form would be over the limits."""
+        refuse_large_choice(self.data, self.candidates)
+        super().refuse_oversized(kind)
 
     def build(self, kind: Any = ProgramKind.MIXED_INTEGER) -> Any:
         """Emit the program; both kinds of choice program are one and the same `ChoiceProgram`."""

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..counts import refuse_large_choice
 from ..exceptions import InputError, SizeLimitError
 from ..heuristics.objectives import MarginLoss
 from ..margins import MAX_MARGIN_CELLS, MarginTables
@@ -42,8 +43,9 @@ class MarginStructure(StructureFormulation):
             raise InputError("smoothing must be > 0 here: log 0 would make margins infinite.")
 
     def refuse_oversized(self, kind: ProgramKind) -> None:
-        """Raise `SizeLimitError` when the margin tables or the row form would be over the limits."""
+        """Raise `SizeLimitError` when the margin tables, a network or the row form would be over the limits."""
         self._refuse_tables()
+        refuse_large_choice(self.data, self.candidates)
         super().refuse_oversized(kind)
 
     def _refuse_tables(self) -> None:

@@ -105,6 +105,24 @@ def test_012_all_tables_of_a_network_together_are_counted(monkeypatch: pytest.Mo
         mm.SmoothMargin(data, structure)
 
 
+@pytest.mark.parametrize("kind", [mm.SoftMarginStructure, mm.BinarySoftMarginStructure, mm.DecomposableStructure])
+def test_012_a_search_that_could_find_what_is_too_large_to_be_made_is_refused_before_it(
+    kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = wide(rows=60, columns=4, labels=7, classes=3)
+    formulation = kind(data, max_parents=2)
+    card = (*data.cardinalities,)
+    largest = [
+        max(card[node] * int(np.prod([card[p] for p in s])) for s in options)
+        for node, options in enumerate(formulation.candidates.sets)
+    ]
+    monkeypatch.setattr(counts, "MAX_NETWORK_CELLS", sum(largest) - 1)
+    with pytest.raises(mm.SizeLimitError, match=f"could have {sum(largest):,} table cells, the largest 'x"):
+        mm.solve(formulation)
+    monkeypatch.setattr(counts, "MAX_NETWORK_CELLS", sum(largest))
+    assert mm.solve(formulation, time_limit=20.0).model is not None
+
+
 @pytest.mark.parametrize("kind", [mm.MaxMarginRelaxation, mm.MaxMarginMarkovNetwork])
 def test_012_samples_times_classes_are_counted_where_each_has_a_multiplier(
     kind: Any, monkeypatch: pytest.MonkeyPatch
