@@ -100,7 +100,13 @@ class Keeper:
         from mmbn_opt.interop.result_files import unfinished_contents
 
         try:
-            self._folder.keep_unfinished(unfinished_contents(state, self._to_model(list(self._states), model)))
+            contents = unfinished_contents(
+                self._to_model(list(self._states), model),
+                state.recorder.snapshot(),
+                formulation=type(state.formulation).__name__,
+                source=state.best_source,
+            )
+            self._folder.keep_unfinished(contents)
         except Exception as error:
             # The search is worth more than its diary.
             if not self._failed:

@@ -83,8 +83,6 @@ class StructureFormulation(Formulation):
                 f"{self.data.n_features}; make it from these data."
             )
 
-    # -- the pieces ---------------------------------------------------------------------------------------------
-
     @cached_property
     def merged(self) -> DiscreteDataset:
         """The data with equal rows merged."""
@@ -138,8 +136,6 @@ class StructureFormulation(Formulation):
     @abstractmethod
     def _loss(self) -> Loss:
         """Loss for the local search."""
-
-    # -- the program --------------------------------------------------------------------------------------------
 
     def _score_rows(self) -> int:
         """Rows that express the score."""
@@ -257,8 +253,6 @@ class StructureFormulation(Formulation):
         sets = [f"eta_{node}_{k}" for node, options in enumerate(self.candidates.sets) for k in range(len(options))]
         return (*sets, *(f"tau_{m}" for m in range(n_score)), *(f"o_{node}" for node in ordered))
 
-    # -- models and vectors -------------------------------------------------------------------------------------
-
     def structure_of(self, choice: Choice) -> Structure:
         """Structure of one column a node."""
         return Structure(self.data.feature_names, self.data.class_name, self.candidates.parents_of_choice(choice))
@@ -297,8 +291,6 @@ class StructureFormulation(Formulation):
         """Best values of the score columns for a choice."""
         return np.zeros(0)
 
-    # -- starts -------------------------------------------------------------------------------------------------
-
     def trivial_start(self) -> Start:
         """The empty graph, or the required edges alone."""
         empty = [min(options, key=len) for options in self.candidates.sets]
@@ -327,8 +319,6 @@ class StructureFormulation(Formulation):
         parents = self.structure_class.nearest(structure.parents)
         inside = Structure(self.data.feature_names, self.data.class_name, parents)
         return self.structure_of(self.choice_of(inside))
-
-    # -- checks -------------------------------------------------------------------------------------------------
 
     def check(self, model: BayesianNetwork) -> tuple[Check, ...]:
         """Acyclic, inside the model class, tables normalised, parameters re-estimated from the data."""

@@ -18,7 +18,6 @@ from mmbn_opt.interop.run_folder import RunFolder
 from mmbn_opt.mixture import MixtureClassifier
 from mmbn_opt.network import BayesianNetwork
 from mmbn_opt.result import Result
-from mmbn_opt.solve_state import SolveState
 from mmbn_opt.trace import BoundTrace
 
 __all__ = ["RESULT_FILES", "model_contents", "result_to_dict", "unfinished_contents", "write_result_files"]
@@ -127,18 +126,17 @@ def model_contents(model: Any) -> dict[str, bytes]:
     return {}
 
 
-def unfinished_contents(state: SolveState, model: Any) -> dict[str, bytes]:
+def unfinished_contents(model: Any, trace: BoundTrace, *, formulation: str, source: str) -> dict[str, bytes]:
     """The files of a run that goes on: the best model so far, and what is known of it; nothing of it is certified."""
-    trace = state.recorder.snapshot()
     content = {
         "status": "unfinished",
-        "formulation": type(state.formulation).__name__,
-        "source": state.best_source,
+        "formulation": formulation,
+        "source": source,
         "primal_bound": trace.bounds.primal_bound,
         "dual_bound": trace.bounds.dual_bound,
         "gap_rel": trace.bounds.gap_rel,
-        "sense": state.formulation.sense.value,
-        "seconds": state.elapsed(),
+        "sense": trace.sense.value,
+        "seconds": trace.records[-1].time_sec if trace.records else 0.0,
         "parents": model.parents if isinstance(model, BayesianNetwork) else None,
         "mmbn_opt_version": package_version(),
     }
