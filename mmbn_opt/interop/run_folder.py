@@ -152,11 +152,15 @@ class RunFolder:
         )  # fmt: skip
         folder.mkdir()
         for name, content in {**contents, MANIFEST: manifest.to_json().encode()}.items():
-            with (folder / name).open("wb") as stream:
-                stream.write(content)
-                stream.flush()
-                if durable:
-                    os.fsync(stream.fileno())
+            try:
+                with (folder / name).open("wb") as stream:
+                    stream.write(content)
+                    stream.flush()
+                    if durable:
+                        os.fsync(stream.fileno())
+            except OSError as error:
+                error.filename = error.filename or name  # a full disk does not say which
+                raise
         if durable:
             _flush(folder)
 
@@ -228,9 +232,9 @@ def _written(folder: Path, staged: Path) -> Iterator[None]:
         shutil.rmtree(staged, ignore_errors=True)
         if not isinstance(error, OSError):
             raise
-        name = Path(str(error.filename)).name if error.filename else "its files"
+        name = f" ({Path(str(error.filename)).name})" if error.filename else ""
         raise InputError(
-            f"Cannot write to the folder {str(folder)!r}: {error.strerror or error} ({name}). Nothing there was "
+            f"Cannot write to the folder {str(folder)!r}: {error.strerror or error}{name}. What is there was not "
             "changed. Free the place or choose another folder."
         ) from error
 

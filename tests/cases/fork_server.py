@@ -32,6 +32,8 @@ def run(job: dict[str, Any]) -> None:
         status = 0
     except SystemExit as leave:
         status = leave.code or 0
+    except KeyboardInterrupt:
+        status = 130  # before the command began, or after it had ended
     except BaseException:
         import traceback
 

@@ -251,9 +251,9 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]
     return fill
 
 
-@pytest.mark.parametrize("after", [0, 2, 5])
+@pytest.mark.parametrize(("after", "file"), [(0, "model.json"), (2, "report.html"), (5, "manifest.json")])
 def test_09_on_a_full_disk_the_answer_has_been_said_and_the_older_run_stands(
-    after: int, structure: Callable[[], Any], full_disk: Callable[[int], None], tmp_path: Path
+    after: int, file: str, structure: Callable[[], Any], full_disk: Callable[[int], None], tmp_path: Path
 ) -> None:
     assert structure().status == 0
     before = files(tmp_path / "run")
@@ -262,7 +262,7 @@ def test_09_on_a_full_disk_the_answer_has_been_said_and_the_older_run_stands(
     assert ended.status == 2
     assert "objective: 179.2194" in ended.out
     assert "A0         <- class" in ended.out
-    assert f"Cannot write to the folder '{tmp_path / 'run'}': No space left on device" in ended.err
+    assert f"Cannot write to the folder '{tmp_path / 'run'}': No space left on device ({file})" in ended.err
     assert "The answer above is in no file of the run." in ended.err
     assert files(tmp_path / "run") == before
     whole(tmp_path / "run")
