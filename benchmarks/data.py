@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 import mmbn_opt as mm
-from mmbn_opt.counts import contingency
-from mmbn_opt.program import ProgramKind
+from mmbn_opt.data.counts import contingency
+from mmbn_opt.programs.base import ProgramKind
 
 
 def timed(what, repeat: int = 3) -> float:

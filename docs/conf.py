@@ -3,6 +3,7 @@
 import sys
 from collections import defaultdict
 from enum import Enum
+from importlib import import_module
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
@@ -54,32 +55,19 @@ html_theme_options = {
     "footer_end": ["theme-version"],
 }
 
-# A room of the package and the heading that its names get, in the order of the listing; others follow by their name.
-ROOMS = {
-    "data": "Data in",
-    "discretize": "Discretization",
-    "readers": "Reading files",
-    "datasets": "Shipped data sets",
-    "preparation": "Preparation",
-    "structure": "Structures",
-    "network": "Bayesian networks",
-    "scores": "Scores",
-    "margins": "Margins",
-    "heuristics": "Heuristics",
-    "formulations": "Formulations",
-    "solvers": "Solvers",
-    "dispatch": "Solving",
-    "run": "Background runs",
-    "result": "Results",
-    "trace": "Traces",
-    "bounds": "Bounds",
-    "certificate": "Certificates",
-    "estimators": "scikit-learn estimators",
-    "interop": "Exchange with other tools",
-    "comparison": "Comparisons",
-    "status": "Statuses",
-    "exceptions": "Errors",
-}
+# The order of the listing is that in which one meets the rooms; a room that is not named follows.
+ORDER = (
+    "data",
+    "networks",
+    "mixtures",
+    "scores",
+    "heuristics",
+    "formulations",
+    "solvers",
+    "solving",
+    "results",
+    "tuning",
+)
 
 
 def room_of(name: str) -> str | None:
@@ -95,7 +83,7 @@ def write_api_listing() -> None:
         room = room_of(name)
         if room is not None:
             listing[room].append(name)
-    rooms = [room for room in ROOMS if room in listing] + sorted(set(listing) - set(ROOMS))
+    rooms = [room for room in ORDER if room in listing] + sorted(set(listing) - set(ORDER))
     lines = [
         "API reference",
         "=============",
@@ -106,8 +94,9 @@ def write_api_listing() -> None:
         "",
     ]
     for room in rooms:
-        title = ROOMS.get(room, room.replace("_", " ").capitalize())
-        lines += [title, "-" * len(title), "", ".. autosummary::", "   :toctree: api", ""]
+        title = room.capitalize()
+        sentence = (import_module(f"mmbn_opt.{room}").__doc__ or "").strip().partition("\n\n")[0]
+        lines += [title, "-" * len(title), "", sentence, "", ".. autosummary::", "   :toctree: api", ""]
         lines += [f"   {name}" for name in listing[room]]
         lines += [""]
     target = HERE / "_generated" / "api.rst"

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
 
-from mmbn_opt.dispatch import AUTO_RULES
-from mmbn_opt.solvers.base import Solver
-from mmbn_opt.solvers.registry import get_solver_class, solver_names
+from mmbn_opt.solvers import Solver, get_solver_class, solver_names
+from mmbn_opt.solving import AUTO_RULES
 
 __all__ = ["write_solver_pages"]
 

@@ -16,7 +16,7 @@ import _tables
 import pandas as pd
 
 import mmbn_opt as mm
-from mmbn_opt.experiments.holdout import holdout_rows
+from mmbn_opt.data import holdout_rows
 from mmbn_opt.scores import classification_rate
 
 STRUCTURES = {"nb": mm.naive_bayes, "tan-cmi": mm.tan_cmi, "omi": mm.order_mi}

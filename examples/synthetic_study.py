@@ -19,10 +19,9 @@ from pathlib import Path
 import numpy as np
 
 import mmbn_opt as mm
-from mmbn_opt.solvers.conjugate_gradient import ConjugateGradientSolver
-from mmbn_opt.solvers.cvxpy_quadratic import QuadraticSolver
-from mmbn_opt.solvers.interior_point import InteriorPointSolver
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.data import DiscreteVariable
+from mmbn_opt.solvers import ConjugateGradientSolver, InteriorPointSolver
+from mmbn_opt.solvers.convex.cvxpy_quadratic import QuadraticSolver
 
 NODES = ["x1", "x2", "x3", "x4", "x5", "y"]
 NETWORKS = {

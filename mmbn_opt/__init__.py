@@ -7,19 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mmbn_opt.bounds import ObjectiveBounds as ObjectiveBounds
-    from mmbn_opt.certificate import certify as certify
     from mmbn_opt.comparison import Comparison as Comparison
     from mmbn_opt.comparison import compare as compare
-    from mmbn_opt.convex_certificate import distance_to_optimum as distance_to_optimum
-    from mmbn_opt.data import DiscreteDataset as DiscreteDataset
-    from mmbn_opt.datasets import dataset_names as dataset_names
-    from mmbn_opt.datasets import load_dataset as load_dataset
-    from mmbn_opt.datasets import load_openml as load_openml
-    from mmbn_opt.discretize import MDLPDiscretizer as MDLPDiscretizer
-    from mmbn_opt.dispatch import solve as solve
-    from mmbn_opt.dispatch import solvers as solvers
-    from mmbn_opt.dispatch import start as start
+    from mmbn_opt.data.datasets import dataset_names as dataset_names
+    from mmbn_opt.data.datasets import load_dataset as load_dataset
+    from mmbn_opt.data.datasets import load_openml as load_openml
+    from mmbn_opt.data.discrete import DiscreteDataset as DiscreteDataset
+    from mmbn_opt.data.discretize import MDLPDiscretizer as MDLPDiscretizer
+    from mmbn_opt.data.preparation import Preparation as Preparation
+    from mmbn_opt.data.preparation import prepare as prepare
+    from mmbn_opt.data.readers import read_table as read_table
     from mmbn_opt.estimators import CMMClassifier as CMMClassifier
     from mmbn_opt.estimators import MaxMarginBayesClassifier as MaxMarginBayesClassifier
     from mmbn_opt.estimators import MaxMarginStructureClassifier as MaxMarginStructureClassifier
@@ -40,97 +37,100 @@ if TYPE_CHECKING:
     from mmbn_opt.formulations import MulticlassMargin as MulticlassMargin
     from mmbn_opt.formulations import SmoothMargin as SmoothMargin
     from mmbn_opt.formulations import SoftMarginStructure as SoftMarginStructure
-    from mmbn_opt.gauge import fix_gauge as fix_gauge
     from mmbn_opt.heuristics import naive_bayes as naive_bayes
     from mmbn_opt.heuristics import order_mi as order_mi
     from mmbn_opt.heuristics import restrict_candidates as restrict_candidates
     from mmbn_opt.heuristics import tan_cmi as tan_cmi
     from mmbn_opt.heuristics import tan_cr as tan_cr
-    from mmbn_opt.lambda_path import lambda_path as lambda_path
-    from mmbn_opt.log_linear import LogLinearClassifier as LogLinearClassifier
-    from mmbn_opt.mixture import MixtureClassifier as MixtureClassifier
-    from mmbn_opt.multiclass import solve_parts as solve_parts
-    from mmbn_opt.network import BayesianNetwork as BayesianNetwork
-    from mmbn_opt.preparation import Preparation as Preparation
-    from mmbn_opt.preparation import prepare as prepare
-    from mmbn_opt.readers import read_table as read_table
-    from mmbn_opt.renormalization import renormalize as renormalize
-    from mmbn_opt.result import Certificate as Certificate
-    from mmbn_opt.result import Result as Result
-    from mmbn_opt.run import Run as Run
-    from mmbn_opt.scores import log_odds as log_odds
-    from mmbn_opt.selection import tune as tune
-    from mmbn_opt.smoothing import Dirichlet as Dirichlet
-    from mmbn_opt.smoothing import Laplace as Laplace
-    from mmbn_opt.status import SolutionStatus as SolutionStatus
-    from mmbn_opt.status import TerminationStatus as TerminationStatus
-    from mmbn_opt.structure import Structure as Structure
-    from mmbn_opt.structure import from_edges as from_edges
-    from mmbn_opt.trace import BoundTrace as BoundTrace
+    from mmbn_opt.mixtures.classifier import MixtureClassifier as MixtureClassifier
+    from mmbn_opt.networks.gauge import fix_gauge as fix_gauge
+    from mmbn_opt.networks.log_linear import LogLinearClassifier as LogLinearClassifier
+    from mmbn_opt.networks.network import BayesianNetwork as BayesianNetwork
+    from mmbn_opt.networks.renormalization import renormalize as renormalize
+    from mmbn_opt.networks.smoothing import Dirichlet as Dirichlet
+    from mmbn_opt.networks.smoothing import Laplace as Laplace
+    from mmbn_opt.networks.structure import Structure as Structure
+    from mmbn_opt.networks.structure import from_edges as from_edges
+    from mmbn_opt.results.bounds import ObjectiveBounds as ObjectiveBounds
+    from mmbn_opt.results.result import Certificate as Certificate
+    from mmbn_opt.results.result import Result as Result
+    from mmbn_opt.results.status import SolutionStatus as SolutionStatus
+    from mmbn_opt.results.status import TerminationStatus as TerminationStatus
+    from mmbn_opt.results.trace import BoundTrace as BoundTrace
+    from mmbn_opt.scores.predictive import log_odds as log_odds
+    from mmbn_opt.solving.certificate import certify as certify
+    from mmbn_opt.solving.dispatch import solve as solve
+    from mmbn_opt.solving.dispatch import solvers as solvers
+    from mmbn_opt.solving.dispatch import start as start
+    from mmbn_opt.solving.distance import distance_to_optimum as distance_to_optimum
+    from mmbn_opt.solving.handle import Run as Run
+    from mmbn_opt.solving.parts import solve_parts as solve_parts
+    from mmbn_opt.tuning.grid import tune as tune
+    from mmbn_opt.tuning.lambda_path import lambda_path as lambda_path
 
 __version__ = "0.1.0.dev0"
 
 _PUBLIC = {
-    "BayesianNetwork": "network",
+    "BayesianNetwork": "networks.network",
     "BinarySoftMarginStructure": "formulations",
-    "BoundTrace": "trace",
+    "BoundTrace": "results.trace",
     "CMMClassifier": "estimators",
-    "Certificate": "result",
+    "Certificate": "results.result",
     "Comparison": "comparison",
     "ConditionalLikelihood": "formulations",
     "ConstrainedMaximumMargin": "formulations",
     "DecomposableStructure": "formulations",
-    "Dirichlet": "smoothing",
-    "DiscreteDataset": "data",
+    "Dirichlet": "networks.smoothing",
+    "DiscreteDataset": "data.discrete",
     "FormatError": "exceptions",
     "InputError": "exceptions",
-    "Laplace": "smoothing",
-    "LogLinearClassifier": "log_linear",
-    "MDLPDiscretizer": "discretize",
+    "Laplace": "networks.smoothing",
+    "LogLinearClassifier": "networks.log_linear",
+    "MDLPDiscretizer": "data.discretize",
     "MaxMarginBayesClassifier": "estimators",
     "MaxMarginMarkovNetwork": "formulations",
     "MaxMarginRelaxation": "formulations",
     "MaxMarginStructureClassifier": "estimators",
     "MissingDependencyError": "exceptions",
-    "MixtureClassifier": "mixture",
+    "MixtureClassifier": "mixtures.classifier",
     "MmbnError": "exceptions",
     "NaiveBayesClassifier": "estimators",
     "MulticlassMargin": "formulations",
-    "ObjectiveBounds": "bounds",
-    "Preparation": "preparation",
-    "Result": "result",
-    "Run": "run",
+    "ObjectiveBounds": "results.bounds",
+    "Preparation": "data.preparation",
+    "Result": "results.result",
+    "Run": "solving.handle",
     "SizeLimitError": "exceptions",
     "SmoothMargin": "formulations",
     "SoftMarginStructure": "formulations",
-    "SolutionStatus": "status",
+    "SolutionStatus": "results.status",
     "SolverError": "exceptions",
-    "Structure": "structure",
+    "Structure": "networks.structure",
     "TANClassifier": "estimators",
-    "TerminationStatus": "status",
-    "certify": "certificate",
+    "TerminationStatus": "results.status",
+    "certify": "solving.certificate",
     "compare": "comparison",
-    "dataset_names": "datasets",
-    "distance_to_optimum": "convex_certificate",
-    "fix_gauge": "gauge",
-    "from_edges": "structure",
-    "lambda_path": "lambda_path",
-    "load_dataset": "datasets",
-    "load_openml": "datasets",
-    "log_odds": "scores",
+    "dataset_names": "data.datasets",
+    "distance_to_optimum": "solving.distance",
+    "fix_gauge": "networks.gauge",
+    "from_edges": "networks.structure",
+    "lambda_path": "tuning.lambda_path",
+    "load_dataset": "data.datasets",
+    "load_openml": "data.datasets",
+    "log_odds": "scores.predictive",
     "naive_bayes": "heuristics",
     "order_mi": "heuristics",
-    "prepare": "preparation",
-    "read_table": "readers",
-    "renormalize": "renormalization",
-    "solve": "dispatch",
-    "solve_parts": "multiclass",
-    "solvers": "dispatch",
-    "start": "dispatch",
+    "prepare": "data.preparation",
+    "read_table": "data.readers",
+    "renormalize": "networks.renormalization",
+    "solve": "solving.dispatch",
+    "solve_parts": "solving.parts",
+    "solvers": "solving.dispatch",
+    "start": "solving.dispatch",
     "restrict_candidates": "heuristics",
     "tan_cmi": "heuristics",
     "tan_cr": "heuristics",
-    "tune": "selection",
+    "tune": "tuning.grid",
 }
 
 __all__ = ["__version__", *_PUBLIC]

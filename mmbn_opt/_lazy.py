@@ -1,12 +1,13 @@
 """Names that are looked up when they are first used, so that core modules import nothing to their right."""
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
 _DELEGATES = {
-    "solvers": "mmbn_opt.dispatch",
-    "renormalizability": "mmbn_opt.renormalization",
-    "renormalize": "mmbn_opt.renormalization",
+    "solvers": "mmbn_opt.solving.dispatch",
+    "renormalizability": "mmbn_opt.networks.renormalizability",
+    "renormalize": "mmbn_opt.networks.renormalization",
     "plot_trace": "mmbn_opt.display.plots",
     "plot_network": "mmbn_opt.display.plots",
     "trace_html": "mmbn_opt.display.html",
@@ -44,3 +45,22 @@ _DELEGATES = {
 def delegate(name: str) -> Any:
     """Return the function `name` from the room that owns it."""
     return getattr(import_module(_DELEGATES[name]), name)
+
+
+def names_on_demand(room: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a room that hands on names of its modules and imports none before it is asked.
+
+    Parameters
+    ----------
+    room : str
+        ``__name__`` of the room.
+    homes : mapping
+        Name -> module of the room.
+    """
+
+    def look_up(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        return getattr(import_module(f"{room}.{homes[name]}"), name)
+
+    return look_up, lambda: sorted(homes)

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from mmbn_opt.bounds import ObjectiveBounds
 from mmbn_opt.formulations import SoftMarginStructure
-from mmbn_opt.program import ProgramKind
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.results.bounds import ObjectiveBounds
+from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
+from mmbn_opt.results.trace import BoundTrace
 from mmbn_opt.solvers.base import Availability, Solver, SolverEvent, SolverResult
-from mmbn_opt.solvers.highs import HighsSolver
-from mmbn_opt.status import Sense, SolutionStatus, TerminationStatus
-from mmbn_opt.trace import BoundTrace
+from mmbn_opt.solvers.mixed_integer.highs import HighsSolver
 
 
 @dataclass(frozen=True)

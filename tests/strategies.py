@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from mmbn_opt.data import DiscreteDataset
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.variable import DiscreteVariable
 
 
 def dataset_of(rows: list[list[int]], card: list[int], weights: list[float] | None = None) -> DiscreteDataset:

@@ -83,14 +83,14 @@ def test_wheel_from_sdist_loses_no_file(wheel_names: set[str]) -> None:
 def test_linked_packages_arrive_under_their_real_name_only(
     room: str, wheel_names: set[str], sdist_names: set[str]
 ) -> None:
-    modules = package_files(f"{room}/*.py")
+    modules = package_files(f"{room}/**/*.py")
     assert f"mmbn_opt/{room}/__init__.py" in modules
     for names in (wheel_names, sdist_names):
         assert modules <= names
         assert not any(name == room or name.startswith(f"{room}/") for name in names)
 
 
-@pytest.mark.parametrize("pattern", ["datasets/data/*", "display/templates/*"])
+@pytest.mark.parametrize("pattern", ["data/datasets/data/*", "display/templates/*"])
 def test_data_files_arrive(pattern: str, wheel_names: set[str]) -> None:
     files = package_files(pattern)
     assert files

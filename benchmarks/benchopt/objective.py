@@ -42,7 +42,7 @@ class Objective(BaseObjective):
         }
 
     def _accuracy(self, model):
-        from mmbn_opt.scores import classification_rate
+        from mmbn_opt.scores.predictive import classification_rate
 
         return classification_rate(model, self.data)
 

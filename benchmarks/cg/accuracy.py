@@ -11,13 +11,13 @@ import numpy as np
 from shared_data import load
 
 import mmbn_opt as mm
-from mmbn_opt.formulations.conditional_likelihood import ConditionalLikelihood
-from mmbn_opt.formulations.smooth_margin import SmoothMargin
+from mmbn_opt.formulations.parameters.conditional_likelihood import ConditionalLikelihood
+from mmbn_opt.formulations.parameters.smooth_margin import SmoothMargin
 from mmbn_opt.heuristics.orders import order_mi
 from mmbn_opt.heuristics.tan_greedy import tan_cr
-from mmbn_opt.program import ProgramKind
-from mmbn_opt.scores import classification_rate
-from mmbn_opt.solvers.conjugate_gradient import ConjugateGradientSolver
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.scores.predictive import classification_rate
+from mmbn_opt.solvers.nonlinear.conjugate_gradient import ConjugateGradientSolver
 
 STRUCTURES = {"nb": mm.naive_bayes, "tan-cmi": mm.tan_cmi, "omi-cr": order_mi, "tan-cr": tan_cr}
 PAPER = {  # Pernkopf et al. 2012, Tables 1 and 2: ML, CG-MM, CG-CL in %; USPS: 8,000 of 11,000 images to learn from

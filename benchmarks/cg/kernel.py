@@ -11,9 +11,9 @@ from scipy.special import logsumexp, softmax
 from shared_data import load
 
 import mmbn_opt as mm
-from mmbn_opt.formulations.conditional_likelihood import ConditionalLikelihood
-from mmbn_opt.formulations.smooth_margin import SmoothMargin
-from mmbn_opt.program import ProgramKind
+from mmbn_opt.formulations.parameters.conditional_likelihood import ConditionalLikelihood
+from mmbn_opt.formulations.parameters.smooth_margin import SmoothMargin
+from mmbn_opt.programs.base import ProgramKind
 
 
 def plain(formulation: SmoothMargin, beta: np.ndarray) -> tuple[float, np.ndarray]:

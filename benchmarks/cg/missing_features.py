@@ -18,10 +18,10 @@ from shared_data import accuracy, load
 from sklearn.impute import KNNImputer, SimpleImputer
 
 import mmbn_opt as mm
-from mmbn_opt.formulations.conditional_likelihood import ConditionalLikelihood
-from mmbn_opt.formulations.smooth_margin import SmoothMargin
-from mmbn_opt.program import ProgramKind
-from mmbn_opt.solvers.conjugate_gradient import ConjugateGradientSolver
+from mmbn_opt.formulations.parameters.conditional_likelihood import ConditionalLikelihood
+from mmbn_opt.formulations.parameters.smooth_margin import SmoothMargin
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.solvers.nonlinear.conjugate_gradient import ConjugateGradientSolver
 
 SHARES = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 IMPUTERS = {

@@ -12,11 +12,12 @@ import numpy as np
 from shared_data import load
 
 import mmbn_opt as mm
-from mmbn_opt.formulations.conditional_likelihood import ConditionalLikelihood
-from mmbn_opt.formulations.smooth_margin import SmoothMargin
-from mmbn_opt.program import NonlinearProgram, ProgramKind
-from mmbn_opt.solvers.conjugate_gradient import ConjugateGradientSolver
-from mmbn_opt.solvers.scipy_minimize import LbfgsSolver, ScipyCgSolver
+from mmbn_opt.formulations.parameters.conditional_likelihood import ConditionalLikelihood
+from mmbn_opt.formulations.parameters.smooth_margin import SmoothMargin
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.programs.nonlinear import NonlinearProgram
+from mmbn_opt.solvers.nonlinear.conjugate_gradient import ConjugateGradientSolver
+from mmbn_opt.solvers.nonlinear.scipy_minimize import LbfgsSolver, ScipyCgSolver
 
 ITERATIONS = 100
 SHARES = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)  # of the way from the start to the best value of SciPy's CG

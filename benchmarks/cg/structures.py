@@ -12,7 +12,7 @@ from shared_data import load
 import mmbn_opt as mm
 from mmbn_opt.heuristics.orders import order_mi
 from mmbn_opt.heuristics.tan_greedy import tan_cr
-from mmbn_opt.scores import classification_rate
+from mmbn_opt.scores.predictive import classification_rate
 
 HEURISTICS = {
     "NB": mm.naive_bayes,

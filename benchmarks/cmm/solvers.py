@@ -11,10 +11,10 @@ import time
 
 from tables import load
 
-from mmbn_opt.formulations.constrained_maximum_margin import ConstrainedMaximumMargin
-from mmbn_opt.solvers.exterior_penalty import ExteriorPenaltySolver
-from mmbn_opt.solvers.ipopt_nonlinear import IpoptSolver
-from mmbn_opt.solvers.scipy_constrained import SlsqpSolver, TrustConstrSolver
+from mmbn_opt.formulations.mixture.constrained import ConstrainedMaximumMargin
+from mmbn_opt.solvers.nonlinear.exterior_penalty import ExteriorPenaltySolver
+from mmbn_opt.solvers.nonlinear.ipopt import NonlinearIpoptSolver
+from mmbn_opt.solvers.nonlinear.scipy_constrained import SlsqpSolver, TrustConstrSolver
 
 PAIRS = {"iris": ("Iris-versicolor", "Iris-virginica"), "wine": ("1", "2"), "wdbc": None}
 LBFGS, DESCENT, IPOPT = "exterior_penalty, lbfgs", "exterior_penalty, golden-section", "ipopt, functions"
@@ -56,13 +56,13 @@ def measure(name, limit):
         f"margin {-program.value(program.x0):.2f} and violation {program.violation(program.x0):.2f} at the start"
     )
     solvers = {
-        IPOPT: IpoptSolver(time_limit=limit),
+        IPOPT: NonlinearIpoptSolver(time_limit=limit),
         LBFGS: ExteriorPenaltySolver(time_limit=limit),
         "exterior_penalty, no restarts": ExteriorPenaltySolver(time_limit=limit, restarts=0),
         DESCENT: ExteriorPenaltySolver(inner="golden-section", time_limit=limit),
         "slsqp": SlsqpSolver(time_limit=limit),
         "trust_constr": TrustConstrSolver(time_limit=limit),
-        "ipopt, pyomo": IpoptSolver(time_limit=limit, through="pyomo"),
+        "ipopt, pyomo": NonlinearIpoptSolver(time_limit=limit, through="pyomo"),
     }
     best, watches = {}, {}
     for label, solver in solvers.items():
@@ -108,7 +108,7 @@ def measure_magic():
 def main() -> None:
     limit = float(sys.argv[1]) if len(sys.argv) > 1 else 20.0
     warm = ConstrainedMaximumMargin([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1], 1)
-    for solver in (ExteriorPenaltySolver(max_iterations=2), IpoptSolver(max_iterations=2)):
+    for solver in (ExteriorPenaltySolver(max_iterations=2), NonlinearIpoptSolver(max_iterations=2)):
         solver.solve(warm.build())
     for name in PAIRS:
         measure(name, limit)

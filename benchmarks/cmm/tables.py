@@ -34,7 +34,7 @@ from sklearn.svm import SVC
 
 import mmbn_opt as mm
 from mmbn_opt.estimators.cmm import CMMClassifier
-from mmbn_opt.mixture import MixtureClassifier
+from mmbn_opt.mixtures.classifier import MixtureClassifier
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = ("wdbc", "sonar", "glass", "segmentation", "iris", "magic", "segment", "waveform-21", "waveform-40", "wine")

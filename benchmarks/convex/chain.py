@@ -58,10 +58,10 @@ def program_of(task, normalization):
 
 def members(program):
     """Solvers that the chain may hand the program to, each alone."""
-    from mmbn_opt.solvers.cvxpy_conic import ClarabelSolver
-    from mmbn_opt.solvers.first_order import FirstOrderSolver
-    from mmbn_opt.solvers.interior_point import InteriorPointSolver
-    from mmbn_opt.solvers.linear_form import LinearFormSolver
+    from mmbn_opt.solvers.convex.cvxpy_conic import ClarabelSolver
+    from mmbn_opt.solvers.convex.first_order import FirstOrderSolver
+    from mmbn_opt.solvers.convex.interior_point import InteriorPointSolver
+    from mmbn_opt.solvers.convex.linear_form import LinearFormSolver
 
     first = LinearFormSolver if program.is_linear else InteriorPointSolver
     return [first, ClarabelSolver, FirstOrderSolver]
@@ -70,7 +70,7 @@ def members(program):
 def warm_up():
     """Compile the kernels and import the libraries."""
     import mmbn_opt as mm
-    from mmbn_opt.solvers.convex_chain import ConvexChainSolver
+    from mmbn_opt.solvers.convex.chain import ConvexChainSolver
 
     data = mm.DiscreteDataset.from_arrays([["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"]] * 5, [0, 1, 1, 1] * 5)
     for normalization in NORMALIZATIONS:
@@ -81,13 +81,13 @@ def warm_up():
 
 def measure(arguments):
     from mmbn_opt.exceptions import MmbnError
-    from mmbn_opt.solvers.convex_chain import ConvexChainSolver
+    from mmbn_opt.solvers.convex.chain import ConvexChainSolver
 
     known = {key(record) for record in read(arguments.out)}
     warm_up()
     hosted = ()
     if arguments.cpu:
-        from mmbn_opt.solvers.cvxpy_conic import ClarabelSolver
+        from mmbn_opt.solvers.convex.cvxpy_conic import ClarabelSolver
 
         time.monotonic = time.perf_counter = time.process_time
         ClarabelSolver.is_available = classmethod(lambda cls: False)

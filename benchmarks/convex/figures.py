@@ -14,8 +14,8 @@ import matplotlib as mpl
 import numpy as np
 
 import mmbn_opt as mm
-from mmbn_opt.solvers.cvxpy_conic import ClarabelSolver
-from mmbn_opt.solvers.linear_form import LinearFormSolver
+from mmbn_opt.solvers.convex.cvxpy_conic import ClarabelSolver
+from mmbn_opt.solvers.convex.linear_form import LinearFormSolver
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

@@ -37,14 +37,14 @@ TASKS = {
     "mnist14-hybrid": ("mnist14", 10.0, "hybrid", "nb"),
 }
 SOLVERS = {
-    "first_order": "first_order:FirstOrderSolver",
-    "smoothing": "first_order:FirstOrderSolver",
-    "interior_point": "interior_point:InteriorPointSolver",
-    "clarabel": "cvxpy_conic:ClarabelSolver",
-    "ecos": "cvxpy_conic:EcosSolver",
-    "scs": "cvxpy_conic:ScsSolver",
-    "barrier": "log_barrier:LogBarrierSolver",
-    "ipopt": "pyomo_ipopt:IpoptSolver",
+    "first_order": "convex.first_order:FirstOrderSolver",
+    "smoothing": "convex.first_order:FirstOrderSolver",
+    "interior_point": "convex.interior_point:InteriorPointSolver",
+    "clarabel": "convex.cvxpy_conic:ClarabelSolver",
+    "ecos": "convex.cvxpy_conic:EcosSolver",
+    "scs": "convex.cvxpy_conic:ScsSolver",
+    "barrier": "convex.log_barrier:LogBarrierSolver",
+    "ipopt": "convex.ipopt:IpoptSolver",
     "conjugate_gradient": "",
 }
 
@@ -100,7 +100,7 @@ def one(task, solver, time_limit, rel_gap):
     from importlib import import_module
 
     import mmbn_opt as mm
-    from mmbn_opt.formulations.max_margin_relaxation import MaxMarginRelaxation
+    from mmbn_opt.formulations.parameters.relaxation import MaxMarginRelaxation
 
     name, gamma, normalization, structure = TASKS[task]
     data = load(name)

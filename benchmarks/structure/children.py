@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 from grid import load, make
 
-from mmbn_opt.program import ProgramKind
-from mmbn_opt.solvers.branch_and_cut import BranchAndCut
-from mmbn_opt.solvers.branch_and_cut import _simplex as simplex
-from mmbn_opt.solvers.branch_and_cut._tableau import Workspace
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut
+from mmbn_opt.solvers.choice.branch_and_cut import _simplex as simplex
+from mmbn_opt.solvers.choice.branch_and_cut._tableau import Workspace
 
 
 class Watch:

@@ -22,8 +22,8 @@ from typing import Any
 from grid import load
 
 import mmbn_opt as mm
-from mmbn_opt.local_scores import dominated_columns, local_scores
-from mmbn_opt.scores import family_score
+from mmbn_opt.scores.local import dominated_columns, local_scores
+from mmbn_opt.scores.predictive import family_score
 
 SETS = (
     "australian", "breast", "chess", "cleve", "corral", "crx", "diabetes", "flare", "german", "glass", "glass2",

@@ -20,9 +20,9 @@ import pandas as pd
 import mmbn_opt as mm
 from mmbn_opt.comparison import Comparison
 from mmbn_opt.comparison.metrics import SMALLEST_SECONDS, seconds_to_gap
-from mmbn_opt.formulations.structure_program import StructureFormulation
+from mmbn_opt.data.preparation import prepare
+from mmbn_opt.formulations.structure.base import StructureFormulation
 from mmbn_opt.interop.atomic import ensure_directory, write_text_atomic
-from mmbn_opt.preparation import prepare
 
 FIRST_ROWS = {"letter": 15_000, "satimage": 4_435, "adult": 32_561}
 PAPER_SETS = (

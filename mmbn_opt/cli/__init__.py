@@ -1,4 +1,4 @@
-"""The command line ``mmbn-opt``."""
+"""Options in, exit status out; no logic that a Python user would miss."""
 
 from mmbn_opt.cli.app import main
 

@@ -48,11 +48,11 @@ def cmm(
     """
     started = time.perf_counter()
     from mmbn_opt._budget import interruptible
+    from mmbn_opt.cli.output import exit_status, time_left
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, hand_over, open_folder
-    from mmbn_opt.cli.structure import exit_status, time_left
-    from mmbn_opt.formulations.multiclass_margin import MulticlassMargin
-    from mmbn_opt.multiclass import solve_parts
+    from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
+    from mmbn_opt.solving.parts import solve_parts
 
     if missing not in ("error", "drop", "marginalize"):
         raise InputError(f"--missing must be error, drop or marginalize, got {missing!r}.")
@@ -89,8 +89,8 @@ def _joined(problem: Any, states: list[Any], model: Any) -> Any:
 
 def _table(data: Path, target: str, missing: str, na: str) -> tuple[Any, Any, int]:
     """Features, labels, and the number of rows left out."""
-    from mmbn_opt.data import check_columns
-    from mmbn_opt.readers import read_table
+    from mmbn_opt.data.discrete import check_columns
+    from mmbn_opt.data.readers import read_table
 
     frame = read_table(data, na_values=opt.na_values(na))
     check_columns(frame, target)

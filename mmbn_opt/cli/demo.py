@@ -20,10 +20,10 @@ def demo(
     """Find the soft-margin-optimal network of a shipped data set and hold it against naive Bayes and TAN."""
     import mmbn_opt as mm
     from mmbn_opt._budget import interruptible
+    from mmbn_opt.cli.output import exit_status, say_result
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
-    from mmbn_opt.cli.structure import exit_status, say_result
-    from mmbn_opt.experiments.holdout import compare_accuracy
+    from mmbn_opt.comparison.holdout import compare_accuracy
 
     with open_folder(out) as folder:
         with interruptible():
@@ -56,7 +56,7 @@ def _split(dataset: str, seed: int) -> tuple[Any, Any, Any]:
     import pandas as pd
 
     import mmbn_opt as mm
-    from mmbn_opt.experiments.holdout import holdout_rows
+    from mmbn_opt.data.folds import holdout_rows
 
     frame, info = mm.load_dataset(dataset, return_info=True)
     if frame.isna().any(axis=None):

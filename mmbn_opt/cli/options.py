@@ -64,8 +64,8 @@ def make_preparation(
     data: Path, target: str, categorical: str, numeric: str, missing: str, na: str, no_discretize: bool
 ) -> Any:
     """Read and prepare a table."""
-    from mmbn_opt.preparation import Kind, prepare
-    from mmbn_opt.readers import read_table
+    from mmbn_opt.data.preparation import Kind, prepare
+    from mmbn_opt.data.readers import read_table
 
     if missing not in ("error", "drop", "state"):
         raise InputError(f"--missing must be error, drop or state, got {missing!r}.")
@@ -100,7 +100,7 @@ def make_formulation(
     """Formulation of the ``structure`` and ``export`` commands."""
     from mmbn_opt.formulations import BinarySoftMarginStructure, DecomposableStructure, SoftMarginStructure
     from mmbn_opt.heuristics import restrict_candidates
-    from mmbn_opt.scores import log_odds
+    from mmbn_opt.scores.predictive import log_odds
 
     shared: dict[str, Any] = {
         "max_parents": max_parents,

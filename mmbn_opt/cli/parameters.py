@@ -59,12 +59,12 @@ def parameters(
     """Learn the parameters of a structure: maximum likelihood, smooth margin or conditional likelihood."""
     started = time.perf_counter()
     from mmbn_opt._budget import interruptible
+    from mmbn_opt.cli.output import exit_status, say_result, time_left
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
-    from mmbn_opt.cli.structure import exit_status, say_result, time_left
-    from mmbn_opt.dispatch import solve
     from mmbn_opt.formulations import ConditionalLikelihood, MaxMarginRelaxation, SmoothMargin
-    from mmbn_opt.scores import classification_rate
+    from mmbn_opt.scores.predictive import classification_rate
+    from mmbn_opt.solving.dispatch import solve
 
     if method not in _METHODS:
         raise InputError(f"--method must be one of {', '.join(_METHODS)}, got {method!r}.")
@@ -129,8 +129,8 @@ def _scale(lam: str | None, method: str, B: float | None) -> tuple[bool, float |
 def _chosen(formulation: Any, seconds: float | None, seed: int) -> Any:
     """The formulation with the lambda that does best on held-out rows; the table goes to stderr."""
     from mmbn_opt.formulations import MaxMarginRelaxation
-    from mmbn_opt.lambda_path import choose_lambda
-    from mmbn_opt.selection import DEFAULT_GRID, tune
+    from mmbn_opt.tuning.grid import DEFAULT_GRID, tune
+    from mmbn_opt.tuning.lambda_path import choose_lambda
 
     chosen: Any
     try:
@@ -166,7 +166,7 @@ def _normalized(model: Any) -> Any:
 def _structure(name: str, dataset: Any, seed: int, smoothing: float) -> Any:
     from mmbn_opt.heuristics.named import STRUCTURES, make_structure
     from mmbn_opt.interop.bif import read_bif
-    from mmbn_opt.structure import from_edges
+    from mmbn_opt.networks.structure import from_edges
 
     if name in STRUCTURES:
         return make_structure(name, dataset, seed=seed, smoothing=smoothing)
@@ -179,8 +179,8 @@ def _maximum_likelihood(graph: Any, dataset: Any, smoothing: float, folder: Any)
     """Closed form: nothing to solve, nothing to bound."""
     from mmbn_opt.cli.running import saying_first, writing
     from mmbn_opt.interop.result_files import model_contents
-    from mmbn_opt.network import BayesianNetwork
-    from mmbn_opt.scores import classification_rate, conditional_log_likelihood, log_likelihood
+    from mmbn_opt.networks.network import BayesianNetwork
+    from mmbn_opt.scores.predictive import classification_rate, conditional_log_likelihood, log_likelihood
 
     network = BayesianNetwork.fit(graph, dataset, smoothing)
 

@@ -26,10 +26,10 @@ def predict(
     import numpy as np
     import pandas as pd
 
+    from mmbn_opt.data.readers import read_table
     from mmbn_opt.interop.atomic import write_text_atomic
     from mmbn_opt.interop.models import find_model, load_model
-    from mmbn_opt.mixture import MixtureClassifier
-    from mmbn_opt.readers import read_table
+    from mmbn_opt.mixtures.classifier import MixtureClassifier
 
     if unseen not in ("error", "missing"):
         raise InputError(f"--unseen must be error or missing, got {unseen!r}.")

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from mmbn_opt.cli.remarks import remark
-from mmbn_opt.trace import TraceRecord
+from mmbn_opt.results.trace import TraceRecord
 
 __all__ = ["Progress"]
 

@@ -55,7 +55,7 @@ class Keeper:
     """
 
     def __init__(self, folder: Any, to_model: Callable[[list[Any], Any], Any] = lambda states, model: model) -> None:
-        from mmbn_opt.job import observing
+        from mmbn_opt.solving.job import observing
 
         self._folder = folder
         self._to_model = to_model
@@ -116,7 +116,7 @@ class Keeper:
 
 def found(result: Any) -> Any:
     """The result; one that was interrupted before it had a model does not replace what an earlier run left."""
-    from mmbn_opt.status import TerminationStatus
+    from mmbn_opt.results.status import TerminationStatus
 
     if result.model is None and result.termination_status is TerminationStatus.INTERRUPTED:
         raise KeyboardInterrupt

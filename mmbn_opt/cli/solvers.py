@@ -7,8 +7,8 @@ __all__ = ["solvers"]
 
 def solvers() -> None:
     """List the solvers: version, licence, what they accept, why one is not available."""
-    from mmbn_opt.dispatch import AUTO_RULES
-    from mmbn_opt.dispatch import solvers as table
+    from mmbn_opt.solving.dispatch import AUTO_RULES
+    from mmbn_opt.solving.dispatch import solvers as table
 
     for row in table().itertuples():
         state = f"{row.version}" if row.available else "not available"

@@ -1,4 +1,4 @@
-"""Comparisons of solvers: every run in its own process, every answer held against the data."""
+"""Many solvers on many problems, each run in a process of its own."""
 
 from mmbn_opt.comparison.metrics import PerformanceProfile
 from mmbn_opt.comparison.record import RunRecord

@@ -11,13 +11,13 @@ from typing import Any
 from mmbn_opt.comparison._warm_up import warm_up
 from mmbn_opt.comparison.machine import machine, own_peak_bytes, package_versions
 from mmbn_opt.formulations.base import Formulation
-from mmbn_opt.result import Result
-from mmbn_opt.solvers._link import EngineFailure, EngineLink
-from mmbn_opt.solvers._wire import read_message
-from mmbn_opt.solvers._worker import begin, obey
+from mmbn_opt.results.result import Result
+from mmbn_opt.results.status import TerminationStatus
+from mmbn_opt.results.trace import BoundTrace, TraceRecord
 from mmbn_opt.solvers.base import Solver, SolverResult
-from mmbn_opt.status import TerminationStatus
-from mmbn_opt.trace import BoundTrace, TraceRecord
+from mmbn_opt.solvers.hosting.link import EngineFailure, EngineLink
+from mmbn_opt.solvers.hosting.wire import read_message
+from mmbn_opt.solvers.hosting.worker import begin, obey
 
 __all__ = ["Answered", "Ready", "RunJob", "main"]
 
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def _run(job: RunJob, send: Callable[[object], None]) -> None:
-    from mmbn_opt.dispatch import solve
+    from mmbn_opt.solving.dispatch import solve
 
     formulation, solver, settings = pickle.loads(job.payload)
     warm_up(formulation, solver)
@@ -113,7 +113,7 @@ def _overheard(solver: str | Solver, formulation: Formulation, heard: list[Solve
 
 
 def _named(name: str, formulation: Formulation) -> Solver:
-    from mmbn_opt.dispatch import choose_solver
+    from mmbn_opt.solving.dispatch import choose_solver
 
     return choose_solver(formulation, name)[0]()
 

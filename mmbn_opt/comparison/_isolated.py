@@ -14,12 +14,11 @@ from typing import ClassVar
 
 from mmbn_opt.comparison._child import Answered, Ready, RunJob
 from mmbn_opt.comparison.machine import family, family_bytes, machine, package_versions
-from mmbn_opt.comparison.outcome import RunOutcome
 from mmbn_opt.comparison.plan import PlannedRun
-from mmbn_opt.comparison.record import RunRecord
-from mmbn_opt.solvers._child import ChildHost
-from mmbn_opt.solvers._link import EngineFailure, HostDied
-from mmbn_opt.trace import BoundTrace, TraceRecord
+from mmbn_opt.comparison.record import RunOutcome, RunRecord
+from mmbn_opt.results.trace import BoundTrace, TraceRecord
+from mmbn_opt.solvers.hosting.child import ChildHost
+from mmbn_opt.solvers.hosting.link import EngineFailure, HostDied
 
 __all__ = ["Cancelled", "cancel", "execute", "execute_unless_cancelled", "withdraw"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.formulations.base import Formulation
-from mmbn_opt.formulations.structure_program import StructureFormulation
+from mmbn_opt.formulations.structure.base import StructureFormulation
 from mmbn_opt.heuristics import naive_bayes
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.registry import get_solver_class
@@ -22,7 +22,7 @@ _SECONDS = 5.0
 
 def warm_up(formulation: Formulation, solver: str | Solver) -> None:
     """Run heuristics, and a solver of this library, on a problem of sixty rows; a failure is left to the run itself."""
-    from mmbn_opt.dispatch import solve
+    from mmbn_opt.solving.dispatch import solve
 
     try:
         for small in _smaller(formulation):

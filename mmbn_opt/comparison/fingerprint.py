@@ -15,7 +15,7 @@ def fingerprint(*values: Any) -> str:
     """32 hexadecimal digits that depend on the content of `values` alone.
 
     Dataclasses are taken by their fields, so that what they cache does not matter; arrays by type, shape and bytes;
-    mappings and sets without regard to order.
+    mappings and sets without regard to order. A class counts by its name, so that it may move to another module.
 
     Examples
     --------
@@ -56,10 +56,9 @@ def _parts(value: Any) -> tuple[str, list[bytes]]:
     if isinstance(value, (tuple, list)):
         return "sequence", [_digest(entry) for entry in value]
     if isinstance(value, type):
-        return "class", [f"{value.__module__}.{value.__qualname__}".encode()]
+        return "class", [value.__qualname__.encode()]
     if is_dataclass(value):
-        home = f"{type(value).__module__}.{kind}"
-        return home, [_digest((f.name, getattr(value, f.name))) for f in fields(value) if f.init]
+        return kind, [_digest((f.name, getattr(value, f.name))) for f in fields(value) if f.init]
     # Tables, sparse matrices, functions: joblib knows how to take them by content.
     import joblib
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmbn_opt.bounds import ObjectiveBounds
 from mmbn_opt.comparison.metrics import primal_integral, seconds_to_gap, seconds_to_objective
 from mmbn_opt.comparison.record import RunRecord
+from mmbn_opt.results.bounds import ObjectiveBounds
+from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.ending import Tolerances
-from mmbn_opt.status import TerminationStatus
 
 __all__ = ["COLUMNS", "GAPS", "Judgement", "judge", "table_row"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mmbn_opt.bounds import ObjectiveBounds
 from mmbn_opt.exceptions import InputError
+from mmbn_opt.results.bounds import ObjectiveBounds
+from mmbn_opt.results.trace import BoundTrace
 from mmbn_opt.solvers.ending import Tolerances
-from mmbn_opt.trace import BoundTrace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,8 +33,7 @@ def seconds_to_gap(trace: BoundTrace, rel_gap: float, abs_gap: float = 0.0) -> f
 
     Examples
     --------
-    >>> from mmbn_opt.status import Sense
-    >>> from mmbn_opt.trace import TraceRecord
+    >>> from mmbn_opt.results import Sense, TraceRecord
     >>> bounds = [(0.0, 120.0), (1.0, 91.0), (4.0, 90.0)]
     >>> trace = BoundTrace(
     ...     Sense.MAXIMIZE, tuple(TraceRecord(t, 90.0, d, None, None, "bound", "x") for t, d in bounds))

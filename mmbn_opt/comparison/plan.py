@@ -9,13 +9,13 @@ import cloudpickle
 
 from mmbn_opt.comparison.fingerprint import fingerprint
 from mmbn_opt.comparison.machine import package_versions
-from mmbn_opt.dispatch import choose_solver
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.base import Formulation
+from mmbn_opt.results.status import Sense
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.ending import Tolerances
 from mmbn_opt.solvers.registry import get_solver_class, solver_names
-from mmbn_opt.status import Sense
+from mmbn_opt.solving.dispatch import choose_solver
 
 __all__ = ["LeftOut", "Limits", "Plan", "PlannedRun", "labelled_formulations", "labelled_solvers", "make_plan"]
 

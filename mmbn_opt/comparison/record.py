@@ -1,4 +1,4 @@
-"""One run of a comparison as plain data: what the solver said, what we found, where it ran; kept as JSON."""
+"""One run of a comparison as plain data: its outcome, what the solver said, what we found, where it ran; as JSON."""
 
 import json
 import math
@@ -6,13 +6,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from mmbn_opt.bounds import ObjectiveBounds
-from mmbn_opt.comparison.outcome import RunOutcome
 from mmbn_opt.exceptions import FormatError
-from mmbn_opt.status import Sense, TerminationStatus
-from mmbn_opt.trace import BoundTrace, TraceRecord
+from mmbn_opt.results.bounds import ObjectiveBounds
+from mmbn_opt.results.status import Sense, TerminationStatus, _Described
+from mmbn_opt.results.trace import BoundTrace, TraceRecord
 
-__all__ = ["CLAIM_TOLERANCE", "RunRecord"]
+__all__ = ["CLAIM_TOLERANCE", "RunOutcome", "RunRecord"]
+
+
+class RunOutcome(_Described):
+    """What became of the process of one run.
+
+    Examples
+    --------
+    >>> RunOutcome.HUNG.sentence
+    'The run did not end within the budget and the grace and was killed.'
+    """
+
+    ANSWERED = ("ANSWERED", "The run ended by itself; its termination status says why.")
+    REFUSED = ("REFUSED", "The solver or the formulation refused the problem and said why.")
+    RAISED = ("RAISED", "The run ended with an error; its text is kept.")
+    CRASHED = ("CRASHED", "The process of the run died.")
+    HUNG = ("HUNG", "The run did not end within the budget and the grace and was killed.")
+    OUT_OF_MEMORY = ("OUT_OF_MEMORY", "The run used more memory than it was given and was ended.")
+
 
 CLAIM_TOLERANCE = 1e-6
 """Relative difference between a claimed objective and the recomputed one that is put down to rounding."""
@@ -106,7 +123,7 @@ class RunRecord:
 
         Examples
         --------
-        >>> from mmbn_opt.comparison.record import RunRecord
+        >>> from mmbn_opt.comparison import RunRecord
         >>> record = RunRecord("k", "car", "highs", 0, 60.0, 0.0, 0.0, Sense.MAXIMIZE, RunOutcome.HUNG, None, "", "",
         ...                    BoundTrace(Sense.MAXIMIZE), None, None, None, "", 70.0, None, "1.16")
         >>> RunRecord.from_json(record.to_json()) == record

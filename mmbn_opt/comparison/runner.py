@@ -10,7 +10,6 @@ from joblib import Parallel, delayed
 from mmbn_opt._budget import interruptible, noting_signals
 from mmbn_opt.comparison._isolated import cancel, execute_unless_cancelled, withdraw
 from mmbn_opt.comparison.machine import can_measure_memory
-from mmbn_opt.comparison.outcome import RunOutcome
 from mmbn_opt.comparison.plan import (
     LeftOut,
     Limits,
@@ -19,7 +18,7 @@ from mmbn_opt.comparison.plan import (
     labelled_solvers,
     make_plan,
 )
-from mmbn_opt.comparison.record import RunRecord
+from mmbn_opt.comparison.record import RunOutcome, RunRecord
 from mmbn_opt.comparison.store import RunStore
 from mmbn_opt.comparison.table import Comparison
 from mmbn_opt.exceptions import InputError

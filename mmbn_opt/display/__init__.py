@@ -1,1 +1,1 @@
-"""Drawings, notebook fragments, plots and reports: SVG and HTML that need nothing but a reader."""
+"""Pictures and pages of what is already computed."""

@@ -7,7 +7,7 @@ from itertools import islice, product
 import numpy as np
 
 from mmbn_opt.display._text import shorten
-from mmbn_opt.network import BayesianNetwork
+from mmbn_opt.networks.network import BayesianNetwork
 
 __all__ = ["Table", "cpt_tables", "state_labels"]
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.numeric import NumericDataset
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.display._text import number, percent, shorten
 from mmbn_opt.exceptions import MmbnError
-from mmbn_opt.mixture import MixtureClassifier
-from mmbn_opt.mixture_data import NumericDataset
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.result import Certificate, Check, Result
-from mmbn_opt.run import Run
-from mmbn_opt.status import Sense, TerminationStatus
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.mixtures.classifier import MixtureClassifier
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.results.result import Certificate, Check, Result
+from mmbn_opt.results.status import Sense, TerminationStatus
+from mmbn_opt.solving.handle import Run
 
 __all__ = [
     "CheckRow",

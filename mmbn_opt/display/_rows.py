@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mmbn_opt.structure import Structure
+from mmbn_opt.networks.structure import Structure
 
 __all__ = ["Row", "assign_rows"]
 

@@ -8,7 +8,7 @@ from mmbn_opt.display._axes import Axis, linear_axis, time_axis
 from mmbn_opt.display._text import escape, number, shorten
 from mmbn_opt.display._theme import FONT, STANDALONE_STYLE, svg_opening, themed
 from mmbn_opt.display.curves import BOTTOM, HEIGHT, WIDTH, frame
-from mmbn_opt.trace import BoundTrace
+from mmbn_opt.results.trace import BoundTrace
 
 __all__ = ["COLOURS", "Series", "gaps_svg", "profile_steps", "profile_svg"]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mmbn_opt.display.comparison_curves import COLOURS, SMALLEST_GAP, profile_steps
 from mmbn_opt.display.plots import new_axes
-from mmbn_opt.trace import BoundTrace
+from mmbn_opt.results.trace import BoundTrace
 
 __all__ = ["plot_gaps", "plot_profile"]
 

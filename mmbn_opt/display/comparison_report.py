@@ -10,7 +10,7 @@ from markupsafe import Markup
 from mmbn_opt.display._templates import package_version, page_style, render
 from mmbn_opt.display._text import number, percent, shorten
 from mmbn_opt.display.comparison_curves import gaps_svg, profile_svg
-from mmbn_opt.trace import BoundTrace
+from mmbn_opt.results.trace import BoundTrace
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from mmbn_opt.display._axes import Axis, linear_axis, time_axis, value_range
 from mmbn_opt.display._text import escape, number, percent
 from mmbn_opt.display._theme import CURVE_STYLE, STANDALONE_STYLE, svg_opening
-from mmbn_opt.trace import BoundTrace, TraceRecord
+from mmbn_opt.results.trace import BoundTrace, TraceRecord
 
 __all__ = ["BOTTOM", "HEIGHT", "WIDTH", "frame", "trace_svg"]
 
@@ -35,7 +35,7 @@ def trace_svg(trace: BoundTrace, *, standalone: bool = True) -> str:
 
     Examples
     --------
-    >>> from mmbn_opt.status import Sense
+    >>> from mmbn_opt.results import Sense
     >>> trace_svg(BoundTrace(Sense.MAXIMIZE)).count("nothing was recorded")
     1
     """

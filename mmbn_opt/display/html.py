@@ -14,11 +14,11 @@ from mmbn_opt.display._templates import fragment_style, render
 from mmbn_opt.display._text import number
 from mmbn_opt.display.curves import trace_svg
 from mmbn_opt.display.svg import drawable_part, network_svg
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.result import Certificate, Result
-from mmbn_opt.run import Run
-from mmbn_opt.structure import Structure
-from mmbn_opt.trace import BoundTrace
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
+from mmbn_opt.results.result import Certificate, Result
+from mmbn_opt.results.trace import BoundTrace
+from mmbn_opt.solving.handle import Run
 
 __all__ = [
     "certificate_html",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mmbn_opt.display._crossings import order_rows, place_rows
 from mmbn_opt.display._rows import Row, assign_rows
-from mmbn_opt.structure import Structure
+from mmbn_opt.networks.structure import Structure
 
 __all__ = ["Box", "DrawnEdge", "Layout", "layered_layout"]
 

@@ -9,7 +9,7 @@ import asyncio
 from typing import Any
 
 from mmbn_opt.display.html import run_html
-from mmbn_opt.run import Run
+from mmbn_opt.solving.handle import Run
 
 __all__ = ["LiveView", "show_run"]
 

@@ -5,9 +5,9 @@ from typing import Any
 from mmbn_opt.display.layout import DrawnEdge, layered_layout
 from mmbn_opt.display.svg import box_labels, drawable_part
 from mmbn_opt.exceptions import MissingDependencyError
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
-from mmbn_opt.trace import BoundTrace
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
+from mmbn_opt.results.trace import BoundTrace
 
 __all__ = ["new_axes", "plot_network", "plot_trace"]
 

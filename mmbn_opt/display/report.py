@@ -7,17 +7,17 @@ from typing import Any
 
 from markupsafe import Markup
 
-from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.display import _facts as facts
 from mmbn_opt.display._templates import package_version, page_style, render
 from mmbn_opt.display._text import number
 from mmbn_opt.display.curves import trace_svg
 from mmbn_opt.display.html import network_caption, trace_caption
 from mmbn_opt.display.svg import network_svg
-from mmbn_opt.mixture import MixtureClassifier
-from mmbn_opt.mixture_data import NumericDataset
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.result import Result
+from mmbn_opt.mixtures.classifier import MixtureClassifier
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.results.result import Result
 
 __all__ = ["render_report"]
 

@@ -9,8 +9,8 @@ from mmbn_opt.display._cpts import state_labels
 from mmbn_opt.display._text import escape, short_labels
 from mmbn_opt.display._theme import NETWORK_STYLE, STANDALONE_STYLE, svg_opening
 from mmbn_opt.display.layout import Box, DrawnEdge, Layout, layered_layout
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 
 __all__ = ["MAX_DRAWN_NODES", "box_labels", "drawable_part", "network_svg"]
 

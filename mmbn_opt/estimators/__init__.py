@@ -1,4 +1,4 @@
-"""Classifiers with the conventions of scikit-learn."""
+"""scikit-learn's conventions over `tuning` and `solving`; no optimization of its own."""
 
 from mmbn_opt.estimators.bayes import MaxMarginBayesClassifier
 from mmbn_opt.estimators.cmm import CMMClassifier

@@ -8,25 +8,43 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import interruptible, noting_signals
-from mmbn_opt.data import DiscreteDataset
+from mmbn_opt._lazy import delegate
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.preparation import Preparation, prepare
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.preparation import Preparation, prepare
-from mmbn_opt.result import Certificate, Result
-from mmbn_opt.scores import classification_rate
-from mmbn_opt.status import TerminationStatus
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.results.result import Certificate, Result
+from mmbn_opt.results.status import TerminationStatus
+from mmbn_opt.scores.predictive import classification_rate
 
 from ._input import read_features, read_labels, read_weight
-from ._showing import FittedHTML
 
-__all__ = ["DiscreteClassifier", "Learned", "end_if_interrupted", "refuse_choice", "warn_of_failures"]
+__all__ = ["DiscreteClassifier", "FittedHTML", "Learned", "end_if_interrupted", "refuse_choice", "warn_of_failures"]
 
-FloatArray = NDArray[np.float64]
+
+class FittedHTML:
+    """Mixin: a fitted classifier shows its network and its certificate, an unfitted one its parameters."""
+
+    def _repr_html_inner(self) -> str:
+        if not hasattr(self, "certificate_"):
+            unfitted: str = super()._repr_html_inner()  # type: ignore[misc]
+            return unfitted
+        html: str = delegate("classifier_html")(self)
+        return html
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
 
 _POLICIES = {"missing": ("error", "drop", "state"), "unseen": ("error", "missing")}
 
@@ -191,3 +209,21 @@ def refuse_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
 
 def _check_policy(estimator: DiscreteClassifier, name: str) -> None:
     refuse_choice(name, getattr(estimator, name), _POLICIES[name])
+
+
+def require_two_classes(data: DiscreteDataset) -> None:
+    """Raise `InputError` when the labels are all the same."""
+    if data.n_classes < 2:
+        raise InputError(
+            f"y holds one class only, {data.target.states[0]!r}, in {data.n_samples} rows; margins need at least two "
+            "classes. Check the labels."
+        )
+
+
+def seconds_left(time_limit: Any, began: float) -> float | None:
+    """What is left of the limit of a `fit` that began at `began` (``time.perf_counter``)."""
+    if time_limit is None:
+        return None
+    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit >= 0:
+        raise InputError(f"time_limit must be a number of seconds >= 0 or None, got {time_limit!r}.")
+    return max(0.0, time_limit - (time.perf_counter() - began))

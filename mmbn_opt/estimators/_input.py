@@ -11,7 +11,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from mmbn_opt.data import check_columns, checked_weight, named_by_text
+from mmbn_opt.data.discrete import check_columns, checked_weight, named_by_text
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["Labels", "in_training_order", "read_features", "read_labels", "read_weight", "seed_of"]

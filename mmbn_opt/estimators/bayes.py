@@ -1,15 +1,14 @@
 """Parameters of a given structure as a classifier: maximum margin, conditional likelihood or maximum likelihood."""
 
-import time
 from typing import Any
 
-from mmbn_opt.data import DiscreteDataset
-from mmbn_opt.exceptions import InputError
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.estimators._base import require_two_classes, seconds_left
 from mmbn_opt.heuristics.named import make_structure
+from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
 from ._base import DiscreteClassifier, Learned, refuse_choice
 from ._input import seed_of
-from ._parameters import METHODS, Method, ParameterSettings, learn_parameters
 
 __all__ = ["MaxMarginBayesClassifier"]
 
@@ -154,21 +153,3 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         learned = learn_parameters(data, graph, settings, seconds_left(self.time_limit, began))
         attributes = {"chosen_": learned.chosen, "cv_results_": learned.table}
         return Learned(learned.network, learned.certificate, learned.result, attributes)
-
-
-def require_two_classes(data: DiscreteDataset) -> None:
-    """Raise `InputError` when the labels are all the same."""
-    if data.n_classes < 2:
-        raise InputError(
-            f"y holds one class only, {data.target.states[0]!r}, in {data.n_samples} rows; margins need at least two "
-            "classes. Check the labels."
-        )
-
-
-def seconds_left(time_limit: Any, began: float) -> float | None:
-    """What is left of the limit of a `fit` that began at `began` (``time.perf_counter``)."""
-    if time_limit is None:
-        return None
-    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit >= 0:
-        raise InputError(f"time_limit must be a number of seconds >= 0 or None, got {time_limit!r}.")
-    return max(0.0, time_limit - (time.perf_counter() - began))

@@ -12,27 +12,25 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import interruptible, noting_signals, stop_asked
+from mmbn_opt.data.folds import numeric_folds
+from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.formulations.constrained_maximum_margin import ConstrainedMaximumMargin
-from mmbn_opt.job import SOLVE_PATIENCE_SEC
-from mmbn_opt.mixture import MixtureClassifier
-from mmbn_opt.mixture_data import NumericDataset
-from mmbn_opt.mixture_parts import BinaryPart, binary_parts, join_parts
-from mmbn_opt.selection import run_until_interrupted
-from mmbn_opt.solvers.exterior_penalty import ExteriorPenaltySolver
-from mmbn_opt.status import SolutionStatus, TerminationStatus
+from mmbn_opt.formulations.mixture.constrained import ConstrainedMaximumMargin
+from mmbn_opt.mixtures.classifier import MixtureClassifier
+from mmbn_opt.mixtures.parts import BinaryPart, binary_parts, join_parts
+from mmbn_opt.results.status import SolutionStatus, TerminationStatus
+from mmbn_opt.solvers.nonlinear.exterior_penalty import ExteriorPenaltySolver
+from mmbn_opt.solving.job import SOLVE_PATIENCE_SEC
+from mmbn_opt.solving.parts import CMMPart, CMMPrograms, joint_result
+from mmbn_opt.tuning.grid import run_until_interrupted
+from mmbn_opt.tuning.held_out import candidates as values_of
 
-from ._base import end_if_interrupted
-from ._choice import candidates as values_of
-from ._cmm_result import CMMPart, CMMPrograms, joint_result
-from ._folds import stratified_folds
+from ._base import FittedHTML, end_if_interrupted
 from ._input import in_training_order, read_labels, read_weight
-from ._showing import FittedHTML
 
 __all__ = ["CMMClassifier", "CMMPart"]
-
-FloatArray = NDArray[np.float64]
 
 COMPONENTS = (1, 2, 3, 4, 5)
 TAUS = (0.000025, 0.00025, 0.0025, 0.025, 0.25, 2.5)
@@ -269,7 +267,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
             return [np.isin(rows, test) for _, test in self.cv]
         _, first, copies = np.unique(rows, return_index=True, return_inverse=True)
         alone = NumericDataset.from_arrays(data.z[first], data.codes[first], missing="marginalize")
-        folds = stratified_folds(alone, self.cv, self.random_state)[copies.ravel()]
+        folds = numeric_folds(alone, self.cv, self.random_state)[copies.ravel()]
         return [folds == fold for fold in range(self.cv)]
 
     def _rightly_classified(self, data: NumericDataset, settings: _Settings, held_out: NDArray[np.bool_]) -> int | None:

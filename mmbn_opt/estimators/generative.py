@@ -2,11 +2,11 @@
 
 from typing import Any, ClassVar
 
-from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.heuristics.named import make_structure
+from mmbn_opt.tuning.parameters import maximum_likelihood
 
 from ._base import DiscreteClassifier, Learned
-from ._parameters import maximum_likelihood
 
 __all__ = ["NaiveBayesClassifier", "TANClassifier"]
 

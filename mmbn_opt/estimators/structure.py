@@ -4,21 +4,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, cast, get_args
 
-from mmbn_opt.data import DiscreteDataset
-from mmbn_opt.dispatch import solve
+from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations import BinarySoftMarginStructure, DecomposableStructure, SoftMarginStructure
-from mmbn_opt.formulations.structure_program import StructureFormulation
+from mmbn_opt.formulations.structure.base import StructureFormulation
 from mmbn_opt.heuristics.sparse_candidates import is_count, restrict_candidates
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.result import Certificate, Check, Result
-from mmbn_opt.scores import DecomposableScore, log_odds
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.results.result import Certificate, Check, Result
+from mmbn_opt.scores.predictive import DecomposableScore, log_odds
+from mmbn_opt.solving.dispatch import solve
+from mmbn_opt.tuning.held_out import Learn, candidates, choose, complete
+from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
-from ._base import DiscreteClassifier, Learned, refuse_choice
-from ._choice import Learn, candidates, choose, complete
+from ._base import DiscreteClassifier, Learned, refuse_choice, require_two_classes, seconds_left
 from ._input import seed_of
-from ._parameters import METHODS, Method, ParameterSettings, learn_parameters
-from .bayes import require_two_classes, seconds_left
 
 __all__ = ["MaxMarginStructureClassifier"]
 

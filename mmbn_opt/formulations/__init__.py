@@ -1,15 +1,14 @@
-"""Learning problems written down as programs: one module a formulation."""
+"""A paper's problem: samples to program, point to model, model to value recomputed; never solves."""
 
 from .base import Formulation, Start
-from .binary_soft_margin import BinarySoftMarginStructure
-from .conditional_likelihood import ConditionalLikelihood
-from .constrained_maximum_margin import ConstrainedMaximumMargin
-from .decomposable import DecomposableStructure
-from .max_margin_markov_network import MaxMarginMarkovNetwork
-from .max_margin_relaxation import MaxMarginRelaxation
-from .multiclass_margin import MulticlassMargin
-from .smooth_margin import SmoothMargin
-from .soft_margin import SoftMarginStructure
+from .mixture.constrained import ConstrainedMaximumMargin
+from .mixture.multiclass import MulticlassMargin
+from .parameters.conditional_likelihood import ConditionalLikelihood
+from .parameters.markov_network import MaxMarginMarkovNetwork
+from .parameters.relaxation import MaxMarginRelaxation
+from .parameters.smooth_margin import SmoothMargin
+from .structure.decomposable import DecomposableStructure
+from .structure.soft_margin import BinarySoftMarginStructure, SoftMarginStructure
 
 __all__ = [
     "BinarySoftMarginStructure",

@@ -5,17 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from .._arrays import FloatArray
 from ..exceptions import InputError
-from ..program import Program, ProgramKind, ProgramSize
-from ..result import Check
-from ..status import BoundKind, Sense
+from ..programs.base import Program, ProgramKind, ProgramSize
+from ..results.result import Check
+from ..results.status import BoundKind, Sense
 
 __all__ = ["Formulation", "Start"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

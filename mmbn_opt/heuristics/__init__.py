@@ -1,4 +1,4 @@
-"""Structures found without proof: generative baselines and the starts of the exact search."""
+"""Structures found without proof."""
 
 from mmbn_opt.heuristics.local_search import LocalSearch
 from mmbn_opt.heuristics.orders import order_mi

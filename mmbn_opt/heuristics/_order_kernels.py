@@ -4,10 +4,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["best_columns", "descend"]
+from mmbn_opt._arrays import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+__all__ = ["best_columns", "descend"]
 
 
 @njit(cache=True, nogil=True)

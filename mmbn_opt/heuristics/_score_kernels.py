@@ -7,10 +7,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from mmbn_opt._arrays import FloatArray, IntArray
+
 __all__ = ["TIE", "best_parents", "delta_table", "pair_counts"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 CodeArray = NDArray[np.signedinteger[Any]]
 
 TIE = 1e-9

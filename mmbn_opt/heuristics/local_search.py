@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._budget import stop_asked
-from mmbn_opt.candidates import CandidateParents
 from mmbn_opt.heuristics.objectives import Loss
+from mmbn_opt.networks.candidates import CandidateParents
 
 __all__ = ["LocalSearch"]
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.heuristics.orders import order_mi
 from mmbn_opt.heuristics.tan_greedy import tan_cr
 from mmbn_opt.heuristics.trees import naive_bayes, tan_cmi
-from mmbn_opt.structure import Structure, from_edges
+from mmbn_opt.networks.structure import Structure, from_edges
 
 __all__ = ["STRUCTURES", "make_structure"]
 

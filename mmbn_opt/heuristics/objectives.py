@@ -5,11 +5,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt.margins import MarginTables
+from mmbn_opt._arrays import FloatArray
+from mmbn_opt.scores.margins import MarginTables
 
 __all__ = ["LinearLoss", "Loss", "MarginLoss"]
 
-FloatArray = NDArray[np.float64]
 Choice = NDArray[np.intp]
 
 
@@ -42,7 +42,7 @@ class MarginLoss:
 
     def reset(self, choice: Choice) -> float:
         """Sum the scores of a choice; its loss."""
-        from mmbn_opt.heuristics._kernels import sample_losses
+        from mmbn_opt.heuristics._local_search_kernels import sample_losses
 
         tables = self._tables
         self._scores = np.zeros((tables.n_samples, tables.n_classes))
@@ -61,7 +61,7 @@ class MarginLoss:
 
     def best_replacement(self, old_column: int, columns: Choice, cutoff: float) -> tuple[int, float]:
         """Best column in place of `old_column`, or (-1, cutoff)."""
-        from mmbn_opt.heuristics._kernels import best_replacement
+        from mmbn_opt.heuristics._local_search_kernels import best_replacement
 
         t = self._tables
         column, loss = best_replacement(

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import stop_asked
-from mmbn_opt.candidates import CandidateParents
+from mmbn_opt.networks.candidates import CandidateParents
 
 __all__ = ["OrderSearch"]
 
 Choice = NDArray[np.intp]
-FloatArray = NDArray[np.float64]
-
 _WORK_LIMIT = 2e9
 """Elementary steps that a search with all its kicks may take: a few seconds, whatever the size."""
 

@@ -7,16 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from mmbn_opt.counts import contingency
-from mmbn_opt.data import DiscreteDataset
+from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.counts import contingency
+from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.heuristics.discriminative import ClassScore, GrowingStructure
-from mmbn_opt.smoothing import Smoothing, as_smoothing
-from mmbn_opt.structure import Structure
+from mmbn_opt.heuristics.growing import ClassScore, GrowingStructure
+from mmbn_opt.networks.smoothing import Smoothing, as_smoothing
+from mmbn_opt.networks.structure import Structure
 
 __all__ = ["FeatureOrder", "feature_order", "order_mi"]
-
-FloatArray = NDArray[np.float64]
 
 FeatureOrder = Literal["OMI", "OMISP", "RO"]
 

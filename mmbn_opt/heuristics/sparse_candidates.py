@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt.counts import sums_over_cells
-from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.data.counts import sums_over_cells
+from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.heuristics.trees import conditional_mutual_information
 

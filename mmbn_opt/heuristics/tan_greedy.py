@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import SizeLimitError
-from mmbn_opt.heuristics.discriminative import GrowingStructure
-from mmbn_opt.smoothing import Smoothing, as_smoothing
-from mmbn_opt.structure import Structure
+from mmbn_opt.heuristics.growing import GrowingStructure
+from mmbn_opt.networks.smoothing import Smoothing, as_smoothing
+from mmbn_opt.networks.structure import Structure
 
 __all__ = ["tan_cr"]
 

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt.counts import sums_over_cells
-from mmbn_opt.data import DiscreteDataset
-from mmbn_opt.structure import Structure
+from mmbn_opt.data.counts import sums_over_cells
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.networks.structure import Structure
 
 __all__ = ["conditional_mutual_information", "naive_bayes", "tan_cmi"]
 

@@ -1,4 +1,4 @@
-"""Exchange with files and other packages: JSON, BIF, XMLBIF, UAI, pgmpy, pyAgrum, graphs, local scores, run files."""
+"""Other tools' files and objects."""
 
 from mmbn_opt.interop.bif import read_bif, write_bif
 from mmbn_opt.interop.graphs import (

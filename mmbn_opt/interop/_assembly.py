@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.interop._bif_tokens import repeated
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 
 __all__ = ["SUM_TOLERANCE", "Family", "assemble", "normalised_rows", "require_target", "text_states"]
 
@@ -19,8 +19,6 @@ SUM_TOLERANCE = 1e-2
 """How far a row of rounded numbers may be from a sum of 1."""
 
 _ROUNDING = 1e-9
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mmbn_opt.data.readers.limits import refuse_beyond_memory
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.limits import max_values
 from mmbn_opt.interop.run_folder import text_of_run
-from mmbn_opt.readers.limits import refuse_beyond_memory
 
 __all__ = ["list_of", "load_document", "require_format", "shown"]
 

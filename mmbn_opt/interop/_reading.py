@@ -4,9 +4,9 @@ import gzip
 import zlib
 from pathlib import Path
 
+from mmbn_opt.data.readers.content import read_at_most
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop.limits import max_packed_text, max_text
-from mmbn_opt.readers.content import read_at_most
 
 __all__ = ["read_text"]
 

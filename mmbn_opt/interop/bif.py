@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.interop import _bif_tokens as tokens
 from mmbn_opt.interop import limits
@@ -12,8 +13,7 @@ from mmbn_opt.interop._assembly import Family, assemble, require_target, text_st
 from mmbn_opt.interop._bif_parser import parse_bif
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.atomic import write_bytes_atomic
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.networks.network import BayesianNetwork
 
 __all__ = ["bif_content", "read_bif", "write_bif"]
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.interop._assembly import Family, assemble, normalised_rows
 from mmbn_opt.interop._optional import optional_module
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 
 __all__ = [
     "from_edge_list",

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import FormatError, SizeLimitError
 from mmbn_opt.interop._json_document import list_of, load_document, require_format, shown
 from mmbn_opt.interop._labels import label_from_json, label_to_json
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.interop.limits import check_network, max_cells
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 
 __all__ = [
     "FORMAT",
@@ -75,7 +75,7 @@ def network_to_dict(network: BayesianNetwork) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from mmbn_opt.data import DiscreteDataset
+    >>> from mmbn_opt import DiscreteDataset
     >>> data = DiscreteDataset.from_arrays([["x"], ["y"]], [0, 1])
     >>> network = BayesianNetwork.fit(Structure.from_names(["x0"], "class", []), data)
     >>> network_to_dict(network)["target"]

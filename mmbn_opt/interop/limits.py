@@ -7,10 +7,10 @@ import gzip
 import logging
 from pathlib import Path
 
-from mmbn_opt import counts
+from mmbn_opt.data import counts
+from mmbn_opt.data.readers.limits import unpacked_limit
 from mmbn_opt.exceptions import SizeLimitError
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.readers.limits import unpacked_limit
+from mmbn_opt.networks.network import BayesianNetwork
 
 __all__ = ["MAX_NAMES", "check_network", "max_cells", "max_packed_text", "max_text", "max_values", "pack"]
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arrays import FloatArray
 from mmbn_opt.exceptions import FormatError
 from mmbn_opt.interop._json_document import list_of, load_document, require_format, shown
 from mmbn_opt.interop._labels import label_from_json, label_to_json
 from mmbn_opt.interop.atomic import write_text_atomic
-from mmbn_opt.mixture import DecisionRule, MixtureClassifier, MixturePart
-from mmbn_opt.mixture_density import MixtureDensity
+from mmbn_opt.mixtures.classifier import DecisionRule, MixtureClassifier, MixturePart
+from mmbn_opt.mixtures.density import MixtureDensity
 
 __all__ = [
     "FORMAT",
@@ -27,8 +28,6 @@ __all__ = [
 
 FORMAT = "mmbn_opt/mixture"
 FORMAT_VERSION = 1
-
-FloatArray = NDArray[np.float64]
 
 _LABEL_TYPE = re.compile(r"bool|object|str|u?int(8|16|32|64)|float(16|32|64)")
 _RULES = {str(rule): rule for rule in DecisionRule}

@@ -9,8 +9,8 @@ from mmbn_opt.interop._json_document import load_document
 from mmbn_opt.interop.json_model import network_from_dict
 from mmbn_opt.interop.run_folder import UNFINISHED, finish_publishing
 from mmbn_opt.interop.run_manifest import Manifest, read_manifest
-from mmbn_opt.mixture import MixtureClassifier
-from mmbn_opt.network import BayesianNetwork
+from mmbn_opt.mixtures.classifier import MixtureClassifier
+from mmbn_opt.networks.network import BayesianNetwork
 
 __all__ = ["find_model", "load_model"]
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations import DecomposableStructure
-from mmbn_opt.program import MixedIntegerProgram, ProgramKind
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
 
 from .atomic import write_bytes_atomic
 from .jkl import write_jkl

@@ -15,10 +15,10 @@ from mmbn_opt.interop.json_model import network_text
 from mmbn_opt.interop.limits import check_network
 from mmbn_opt.interop.mixture_json import mixture_text
 from mmbn_opt.interop.run_folder import RunFolder
-from mmbn_opt.mixture import MixtureClassifier
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.result import Result
-from mmbn_opt.trace import BoundTrace
+from mmbn_opt.mixtures.classifier import MixtureClassifier
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.results.result import Result
+from mmbn_opt.results.trace import BoundTrace
 
 __all__ = ["RESULT_FILES", "model_contents", "result_to_dict", "unfinished_contents", "write_result_files"]
 

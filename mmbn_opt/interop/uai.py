@@ -19,13 +19,13 @@ from typing import Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop import limits
 from mmbn_opt.interop._assembly import Family, assemble, normalised_rows, require_target
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.atomic import write_text_atomic
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.networks.network import BayesianNetwork
 
 __all__ = ["read_uai", "write_uai"]
 

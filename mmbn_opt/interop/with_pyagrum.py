@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.interop._assembly import Family, assemble, normalised_rows, text_states
 from mmbn_opt.interop._optional import optional_module
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.networks.network import BayesianNetwork
 
 __all__ = ["from_pyagrum", "to_pyagrum"]
 

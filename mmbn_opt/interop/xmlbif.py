@@ -11,6 +11,7 @@ from xml.parsers import expat
 
 import numpy as np
 
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.interop import _bif_tokens as tokens
 from mmbn_opt.interop import limits
@@ -19,9 +20,8 @@ from mmbn_opt.interop._optional import optional_module
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.interop.with_pgmpy import to_pgmpy
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 
 __all__ = ["read_xmlbif", "write_xmlbif"]
 

@@ -1,4 +1,6 @@
-"""Solvers: frozen settings, one verb, and a result that keeps three questions apart.
+"""A program and a budget in, the best point and a bound out; no data, no networks, no formulations.
+
+Solvers are frozen settings with one verb, and a result that keeps three questions apart.
 
 Importing this package loads no solver library; a name does when it is first used.
 """
@@ -11,25 +13,25 @@ from typing import TYPE_CHECKING, Any
 from .._lazy import delegate
 
 if TYPE_CHECKING:
-    from ._highs_model import write_program
     from .base import Availability, Solver, SolverCallback, SolverEvent, SolverResult
-    from .branch_and_cut import BranchAndCut
-    from .cbc import CbcSolver
-    from .conjugate_gradient import ConjugateGradientSolver
-    from .convex_chain import ConvexChainSolver
-    from .cvxpy_conic import ClarabelSolver, EcosSolver, ScsSolver
-    from .exterior_penalty import ExteriorPenaltySolver
-    from .first_order import FirstOrderSolver
-    from .highs import HighsSolver
-    from .interior_point import InteriorPointSolver
-    from .linear_form import LinearFormSolver
-    from .log_barrier import LogBarrierSolver
-    from .pyomo_ipopt import IpoptSolver
+    from .choice.branch_and_cut import BranchAndCut
+    from .convex.chain import ConvexChainSolver
+    from .convex.cvxpy_conic import ClarabelSolver, EcosSolver, ScsSolver
+    from .convex.first_order import FirstOrderSolver
+    from .convex.interior_point import InteriorPointSolver
+    from .convex.ipopt import IpoptSolver
+    from .convex.linear_form import LinearFormSolver
+    from .convex.log_barrier import LogBarrierSolver
+    from .mixed_integer.cbc import CbcSolver
+    from .mixed_integer.highs import HighsSolver
+    from .mixed_integer.highs_model import write_program
+    from .mixed_integer.scip import ScipSolver
+    from .mixed_integer.scipy_milp import ScipyMilpSolver
+    from .nonlinear.conjugate_gradient import ConjugateGradientSolver
+    from .nonlinear.exterior_penalty import ExteriorPenaltySolver
+    from .nonlinear.scipy_constrained import SlsqpSolver, TrustConstrSolver
+    from .nonlinear.scipy_minimize import LbfgsSolver, ScipyCgSolver
     from .registry import SolverInfo, get_solver_class, solver_names, solver_table
-    from .scip import ScipSolver
-    from .scipy_constrained import SlsqpSolver, TrustConstrSolver
-    from .scipy_milp import ScipyMilpSolver
-    from .scipy_minimize import LbfgsSolver, ScipyCgSolver
 
 __all__ = [
     "Availability",
@@ -65,27 +67,27 @@ __all__ = [
 ]
 
 _HOMES = {
-    "TrustConstrSolver": "scipy_constrained",
-    "SlsqpSolver": "scipy_constrained",
-    "ExteriorPenaltySolver": "exterior_penalty",
-    "IpoptSolver": "pyomo_ipopt",
-    "LinearFormSolver": "linear_form",
-    "ScsSolver": "cvxpy_conic",
-    "EcosSolver": "cvxpy_conic",
-    "ClarabelSolver": "cvxpy_conic",
-    "LogBarrierSolver": "log_barrier",
-    "FirstOrderSolver": "first_order",
-    "InteriorPointSolver": "interior_point",
-    "ConvexChainSolver": "convex_chain",
+    "TrustConstrSolver": "nonlinear.scipy_constrained",
+    "SlsqpSolver": "nonlinear.scipy_constrained",
+    "ExteriorPenaltySolver": "nonlinear.exterior_penalty",
+    "IpoptSolver": "convex.ipopt",
+    "LinearFormSolver": "convex.linear_form",
+    "ScsSolver": "convex.cvxpy_conic",
+    "EcosSolver": "convex.cvxpy_conic",
+    "ClarabelSolver": "convex.cvxpy_conic",
+    "LogBarrierSolver": "convex.log_barrier",
+    "FirstOrderSolver": "convex.first_order",
+    "InteriorPointSolver": "convex.interior_point",
+    "ConvexChainSolver": "convex.chain",
     "Availability": "base",
-    "BranchAndCut": "branch_and_cut",
-    "CbcSolver": "cbc",
-    "ConjugateGradientSolver": "conjugate_gradient",
-    "HighsSolver": "highs",
-    "LbfgsSolver": "scipy_minimize",
-    "ScipyCgSolver": "scipy_minimize",
-    "ScipSolver": "scip",
-    "ScipyMilpSolver": "scipy_milp",
+    "BranchAndCut": "choice.branch_and_cut",
+    "CbcSolver": "mixed_integer.cbc",
+    "ConjugateGradientSolver": "nonlinear.conjugate_gradient",
+    "HighsSolver": "mixed_integer.highs",
+    "LbfgsSolver": "nonlinear.scipy_minimize",
+    "ScipyCgSolver": "nonlinear.scipy_minimize",
+    "ScipSolver": "mixed_integer.scip",
+    "ScipyMilpSolver": "mixed_integer.scipy_milp",
     "Solver": "base",
     "SolverCallback": "base",
     "SolverEvent": "base",
@@ -94,7 +96,7 @@ _HOMES = {
     "get_solver_class": "registry",
     "solver_names": "registry",
     "solver_table": "registry",
-    "write_program": "_highs_model",
+    "write_program": "mixed_integer.highs_model",
 }
 
 

@@ -6,18 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..bounds import ObjectiveBounds
+from .._arrays import FloatArray
 from ..exceptions import InputError
-from ..program import ProgramKind
-from ..status import Sense, SolutionStatus, TerminationStatus
-from ..trace import BoundTrace
+from ..programs.base import ProgramKind
+from ..results.bounds import ObjectiveBounds
+from ..results.status import Sense, SolutionStatus, TerminationStatus
+from ..results.trace import BoundTrace
 
 __all__ = ["Availability", "Solver", "SolverCallback", "SolverEvent", "SolverResult"]
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,12 +23,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..bounds import ObjectiveBounds
-from ..status import Sense, SolutionStatus, TerminationStatus
-from ..trace import BoundTrace, TraceRecord, TraceRecorder
-from ._incumbents import IncumbentPool
-from ._link import EngineAnswer
+from ..results.bounds import ObjectiveBounds
+from ..results.status import Sense, SolutionStatus, TerminationStatus
+from ..results.trace import BoundTrace, TraceRecord, TraceRecorder
 from .base import Solver, SolverResult, program_bounds
+from .hosting.link import EngineAnswer
+from .incumbents import IncumbentPool
 
 __all__ = [
     "ABSOLUTE_FLOOR",

@@ -5,36 +5,36 @@ from difflib import get_close_matches
 from importlib import import_module
 
 from ..exceptions import InputError
-from ..program import ProgramKind
+from ..programs.base import ProgramKind
 from .base import Solver
 
 __all__ = ["SolverInfo", "get_solver_class", "solver_names", "solver_table"]
 
 _SOLVERS = {
-    "branch_and_cut": "branch_and_cut:BranchAndCut",
-    "highs": "highs:HighsSolver",
-    "scipy": "scipy_milp:ScipyMilpSolver",
-    "scip": "scip:ScipSolver",
-    "cbc": "cbc:CbcSolver",
-    "scip-cuts": "scip_cuts:ScipCutsSolver",
-    "subset_search": "subset_search:SubsetSearch",
-    "convex": "convex_chain:ConvexChainSolver",
-    "interior_point": "interior_point:InteriorPointSolver",
-    "first_order": "first_order:FirstOrderSolver",
-    "barrier": "log_barrier:LogBarrierSolver",
-    "clarabel": "cvxpy_conic:ClarabelSolver",
-    "ecos": "cvxpy_conic:EcosSolver",
-    "scs": "cvxpy_conic:ScsSolver",
-    "clarabel-qp": "cvxpy_quadratic:QuadraticSolver",
-    "highs-lp": "linear_form:LinearFormSolver",
-    "ipopt": "pyomo_ipopt:IpoptSolver",
-    "exterior_penalty": "exterior_penalty:ExteriorPenaltySolver",
-    "slsqp": "scipy_constrained:SlsqpSolver",
-    "trust_constr": "scipy_constrained:TrustConstrSolver",
-    "ipopt-nlp": "ipopt_nonlinear:IpoptSolver",
-    "conjugate_gradient": "conjugate_gradient:ConjugateGradientSolver",
-    "lbfgs": "scipy_minimize:LbfgsSolver",
-    "scipy_cg": "scipy_minimize:ScipyCgSolver",
+    "branch_and_cut": "choice.branch_and_cut:BranchAndCut",
+    "highs": "mixed_integer.highs:HighsSolver",
+    "scipy": "mixed_integer.scipy_milp:ScipyMilpSolver",
+    "scip": "mixed_integer.scip:ScipSolver",
+    "cbc": "mixed_integer.cbc:CbcSolver",
+    "scip-cuts": "choice.scip_cuts:ScipCutsSolver",
+    "subset_search": "choice.subset_search:SubsetSearch",
+    "convex": "convex.chain:ConvexChainSolver",
+    "interior_point": "convex.interior_point:InteriorPointSolver",
+    "first_order": "convex.first_order:FirstOrderSolver",
+    "barrier": "convex.log_barrier:LogBarrierSolver",
+    "clarabel": "convex.cvxpy_conic:ClarabelSolver",
+    "ecos": "convex.cvxpy_conic:EcosSolver",
+    "scs": "convex.cvxpy_conic:ScsSolver",
+    "clarabel-qp": "convex.cvxpy_quadratic:QuadraticSolver",
+    "highs-lp": "convex.linear_form:LinearFormSolver",
+    "ipopt": "convex.ipopt:IpoptSolver",
+    "exterior_penalty": "nonlinear.exterior_penalty:ExteriorPenaltySolver",
+    "slsqp": "nonlinear.scipy_constrained:SlsqpSolver",
+    "trust_constr": "nonlinear.scipy_constrained:TrustConstrSolver",
+    "ipopt-nlp": "nonlinear.ipopt:NonlinearIpoptSolver",
+    "conjugate_gradient": "nonlinear.conjugate_gradient:ConjugateGradientSolver",
+    "lbfgs": "nonlinear.scipy_minimize:LbfgsSolver",
+    "scipy_cg": "nonlinear.scipy_minimize:ScipyCgSolver",
 }
 """Name -> module of this room and class, in the order in which they are listed."""
 

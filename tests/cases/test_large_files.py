@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import mmbn_opt as mm
-from mmbn_opt import counts
+from mmbn_opt.data import counts
+from mmbn_opt.data.readers import limits as memory
 from mmbn_opt.interop import limits
-from mmbn_opt.readers import limits as memory
 
 SPARSE = "".join(f"@attribute c{j} numeric\n" for j in range(100))
 Travel = Callable[[mm.BayesianNetwork], mm.BayesianNetwork]

@@ -16,18 +16,17 @@ from sklearn.model_selection import GridSearchCV
 
 import mmbn_opt as mm
 from mmbn_opt import _budget as budget
-from mmbn_opt import selection
 from mmbn_opt.cli.running import Keeper
 from mmbn_opt.comparison import runner
-from mmbn_opt.comparison.outcome import RunOutcome
-from mmbn_opt.comparison.record import RunRecord
+from mmbn_opt.comparison.record import RunOutcome, RunRecord
 from mmbn_opt.estimators import MaxMarginBayesClassifier, MaxMarginStructureClassifier
 from mmbn_opt.estimators.cmm import CMMClassifier
 from mmbn_opt.interop.models import load_model
 from mmbn_opt.interop.run_folder import RunFolder
 from mmbn_opt.interop.run_manifest import mismatch, read_manifest
-from mmbn_opt.lambda_path import lambda_path
-from mmbn_opt.trace import BoundTrace, TraceRecord
+from mmbn_opt.results.trace import BoundTrace, TraceRecord
+from mmbn_opt.tuning import grid as selection
+from mmbn_opt.tuning.lambda_path import lambda_path
 
 pytestmark = pytest.mark.skipif(
     signal.getsignal(signal.SIGINT) is not signal.default_int_handler, reason="SIGINT is ignored where this runs"
@@ -170,8 +169,8 @@ def structure(command: Callable[..., Any], table: Path, tmp_path: Path) -> Calla
 @pytest.mark.parametrize(
     "place",
     [
-        "mmbn_opt.job.certify_run",
-        "mmbn_opt.cli.structure.say_result",
+        "mmbn_opt.solving.job.certify_run",
+        "mmbn_opt.cli.output.say_result",
         "mmbn_opt.display.report.render_report",
         "mmbn_opt.interop.result_files.result_to_dict",
         "mmbn_opt.interop.run_folder._move_into_place",
@@ -217,7 +216,7 @@ def test_06_before_there_is_anything_the_older_run_stays(
 ) -> None:
     assert structure().status == 0
     before = (tmp_path / "run" / "manifest.json").read_bytes()
-    before_call(monkeypatch, "mmbn_opt.preparation.prepare", lambda: signal.raise_signal(number))
+    before_call(monkeypatch, "mmbn_opt.data.preparation.prepare", lambda: signal.raise_signal(number))
     ended = structure()
     assert ended.status == status
     assert ended.err.endswith("interrupted before there was anything to write\n")
@@ -250,7 +249,7 @@ def test_010_lambda_by_cross_validation_ends_with_the_values_that_are_complete(
     method: str, command: Callable[..., Any], table: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     # Five folds a value: the second value is cut off.
-    place = "mmbn_opt.selection._rates" if method == "cg-mm" else "mmbn_opt.lambda_path._rate"
+    place = "mmbn_opt.tuning.grid._rates" if method == "cg-mm" else "mmbn_opt.tuning.lambda_path._rate"
     calls = before_call(monkeypatch, place, lambda: signal.raise_signal(signal.SIGINT), call=8)
     ended = command(
         "parameters", "--data", table, "--target", "class", "--method", method, "--lam", "cv", "--out", tmp_path / "run"
@@ -269,7 +268,7 @@ def test_010_parts_that_were_not_reached_stand_at_their_start(
 ) -> None:
     frame = mm.load_dataset("iris")
     frame.to_csv(tmp_path / "iris.csv", index=False)
-    before_call(monkeypatch, "mmbn_opt.multiclass.solve", lambda: signal.raise_signal(signal.SIGTERM), call=2)
+    before_call(monkeypatch, "mmbn_opt.solving.parts.solve", lambda: signal.raise_signal(signal.SIGTERM), call=2)
     ended = command(
         "cmm", "--data", tmp_path / "iris.csv", "--target", "class", "--components", 1, "--xi-growth", 1,
         "--out", tmp_path / "run",
@@ -330,7 +329,7 @@ def _unfinished(folder: Path) -> dict[str, Any] | None:
 def test_06_solve_returns_what_was_proved_when_the_signal_comes_after(
     corral: mm.DiscreteDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before_call(monkeypatch, "mmbn_opt.job.certify_run", lambda: signal.raise_signal(signal.SIGINT))
+    before_call(monkeypatch, "mmbn_opt.solving.job.certify_run", lambda: signal.raise_signal(signal.SIGINT))
     result = mm.solve(mm.SoftMarginStructure(corral, max_parents=1))
     assert result.termination_status is mm.TerminationStatus.OPTIMAL
     assert result.certificate.ok
@@ -342,11 +341,11 @@ def test_010_tune_chooses_among_what_is_complete(corral: mm.DiscreteDataset, mon
     whole_table = selection.tune(problem, grid, folds=2, max_iterations=5).table
     for call, n_complete in ((4, 1), (5, 2)):
         with monkeypatch.context() as patch:
-            before_call(patch, "mmbn_opt.selection._rates", lambda: signal.raise_signal(signal.SIGINT), call=call)
+            before_call(patch, "mmbn_opt.tuning.grid._rates", lambda: signal.raise_signal(signal.SIGINT), call=call)
             tuning = selection.tune(problem, grid, folds=2, max_iterations=5)
         assert tuning.interrupted
         pd.testing.assert_frame_equal(tuning.table, whole_table[:n_complete])
-    before_call(monkeypatch, "mmbn_opt.selection._rates", lambda: signal.raise_signal(signal.SIGINT))
+    before_call(monkeypatch, "mmbn_opt.tuning.grid._rates", lambda: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         selection.tune(problem, grid, folds=2, max_iterations=5)
 
@@ -355,7 +354,7 @@ def test_010_a_lambda_path_ends_with_the_values_that_are_complete(
     corral: mm.DiscreteDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = mm.MaxMarginRelaxation(corral, mm.naive_bayes(corral))
-    before_call(monkeypatch, "mmbn_opt.lambda_path._rate", lambda: signal.raise_signal(signal.SIGINT), call=3)
+    before_call(monkeypatch, "mmbn_opt.tuning.lambda_path._rate", lambda: signal.raise_signal(signal.SIGINT), call=3)
     path = lambda_path(problem, [0.1, 0.5, 1.0], folds=2)
     assert path.interrupted
     assert path.table["lam"].tolist() == [1.0]
@@ -388,7 +387,7 @@ def test_010_interrupted_before_anything_was_found_a_classifier_is_not_fitted(mo
 
 def test_010_a_grid_search_ends_at_the_first_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = mm.load_dataset("corral")
-    place = "mmbn_opt.estimators._parameters.solve"
+    place = "mmbn_opt.tuning.parameters.solve"
     calls = before_call(monkeypatch, place, lambda: signal.raise_signal(signal.SIGINT), call=3)
     search = GridSearchCV(MaxMarginBayesClassifier(iterations=3), {"lam": [0.05, 0.1, 0.2]}, cv=3)
     with pytest.raises(KeyboardInterrupt):

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import mmbn_opt as mm
-from mmbn_opt import counts, margins
-from mmbn_opt.formulations import structure_parameters
+from mmbn_opt.data import counts
+from mmbn_opt.formulations.parameters import base
 from mmbn_opt.heuristics import order_mi, tan_cmi, tan_cr
-from mmbn_opt.program import ProgramKind
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.scores import margins
 
 MANY = 64 * 2**20
 """Bytes: more than any refusal here may have allocated, and a fraction of what is refused."""
@@ -130,8 +131,8 @@ def test_012_samples_times_classes_are_counted_where_each_has_a_multiplier(
     data = wide(rows=60, columns=4, labels=7, classes=3)
     formulation = kind(data, mm.naive_bayes(data))
     pairs = 3 * data.aggregate().n_samples
-    monkeypatch.setattr(structure_parameters, "MAX_MARGINS", pairs - 1)
+    monkeypatch.setattr(base, "MAX_MARGINS", pairs - 1)
     with pytest.raises(mm.SizeLimitError, match=f"make {pairs}; the limit is {pairs - 1}"):
         mm.solve(formulation)
-    monkeypatch.setattr(structure_parameters, "MAX_MARGINS", pairs)
+    monkeypatch.setattr(base, "MAX_MARGINS", pairs)
     assert mm.solve(formulation, rel_gap=1e-2, time_limit=20.0).model is not None

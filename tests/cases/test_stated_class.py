@@ -8,10 +8,10 @@ import pytest
 from enumeration import MARGINS, SCORES, Problem, random_problem
 
 import mmbn_opt as mm
-from mmbn_opt.data import DiscreteDataset
-from mmbn_opt.smoothing import Dirichlet, Laplace
-from mmbn_opt.status import TerminationStatus
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.variable import DiscreteVariable
+from mmbn_opt.networks.smoothing import Dirichlet, Laplace
+from mmbn_opt.results.status import TerminationStatus
 
 ROW_SOLVERS = ("highs", "scip", "cbc", "scipy")
 SOLVERS = dict.fromkeys(MARGINS, ("branch_and_cut", "auto", "scip-cuts", *ROW_SOLVERS)) | {

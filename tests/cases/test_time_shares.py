@@ -10,12 +10,12 @@ import pytest
 from sklearn.datasets import load_digits
 
 import mmbn_opt as mm
-from mmbn_opt.convex_program import ConvexProgram
-from mmbn_opt.solvers.convex_chain import ConvexChainSolver
-from mmbn_opt.solvers.cvxpy_conic import ClarabelSolver
-from mmbn_opt.solvers.first_order import FirstOrderSolver
-from mmbn_opt.solvers.interior_point import InteriorPointSolver
-from mmbn_opt.status import TerminationStatus
+from mmbn_opt.programs.convex import ConvexProgram
+from mmbn_opt.results.status import TerminationStatus
+from mmbn_opt.solvers.convex.chain import ConvexChainSolver
+from mmbn_opt.solvers.convex.cvxpy_conic import ClarabelSolver
+from mmbn_opt.solvers.convex.first_order import FirstOrderSolver
+from mmbn_opt.solvers.convex.interior_point import InteriorPointSolver
 
 REL_GAP = 1e-4
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mmbn_opt as mm
-from mmbn_opt.data import DiscreteDataset
-from mmbn_opt.program import ProgramKind
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.ending import Tolerances
-from mmbn_opt.status import TerminationStatus
 
 
 @pytest.fixture(scope="module")

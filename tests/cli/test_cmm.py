@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from mmbn_opt.mixture import MixtureClassifier
+from mmbn_opt.mixtures.classifier import MixtureClassifier
 
 FILES = {"result.json", "model.json", "trace.csv", "report.html", "manifest.json"}
 

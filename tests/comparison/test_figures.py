@@ -1,7 +1,7 @@
 """Figures of runs: times to a gap, integrals, means, profiles, keys."""
 
 import math
-from dataclasses import replace
+from dataclasses import make_dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,9 @@ import mmbn_opt as mm
 from mmbn_opt.comparison import Comparison, RunRecord
 from mmbn_opt.comparison.fingerprint import fingerprint
 from mmbn_opt.comparison.metrics import primal_integral, seconds_to_gap, seconds_to_objective, shifted_geometric_mean
-from mmbn_opt.comparison.outcome import RunOutcome
-from mmbn_opt.status import Sense, TerminationStatus
-from mmbn_opt.trace import BoundTrace, TraceRecord
+from mmbn_opt.comparison.record import RunOutcome
+from mmbn_opt.results.status import Sense, TerminationStatus
+from mmbn_opt.results.trace import BoundTrace, TraceRecord
 
 
 def trace(*rows, sense=Sense.MAXIMIZE):
@@ -108,6 +108,13 @@ def test_records_survive_the_file():
         RunRecord.from_json('{"format": "something else"}')
     with pytest.raises(mm.FormatError, match="not a run of a comparison"):
         RunRecord.from_json("[]")
+
+
+def test_a_key_outlives_the_move_of_a_class_to_another_module():
+    here, there = make_dataclass("Setting", ["x"]), make_dataclass("Setting", ["x"])
+    there.__module__ = "elsewhere"
+    assert fingerprint(here(1)) == fingerprint(there(1)) != fingerprint(there(2))
+    assert fingerprint(here) == fingerprint(there) != fingerprint(make_dataclass("Other", ["x"]))
 
 
 def test_keys_follow_content_and_nothing_else():

@@ -12,11 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.program import MixedIntegerProgram, ProgramKind
-from mmbn_opt.solvers._drive import run_engine
-from mmbn_opt.solvers._link import EngineAnswer, EngineJob, EngineLink
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
+from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.base import Availability, Solver, SolverCallback, SolverResult
-from mmbn_opt.status import TerminationStatus
+from mmbn_opt.solvers.hosting.link import EngineAnswer, EngineJob, EngineLink
+from mmbn_opt.solvers.mixed_integer.run import run_engine
 
 OPTIMAL = TerminationStatus.OPTIMAL
 

@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from strategies import dataset_of
 
 import mmbn_opt as mm
-from mmbn_opt.program import MixedIntegerProgram, ProgramKind
-from mmbn_opt.status import TerminationStatus
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
+from mmbn_opt.results.status import TerminationStatus
 
 INF = math.inf
 

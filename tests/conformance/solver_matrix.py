@@ -1,6 +1,6 @@
 """Which solvers run which kinds of program in the conformance tests; a registered solver gets its place here."""
 
-from mmbn_opt.program import ProgramKind
+from mmbn_opt.programs.base import ProgramKind
 
 MATRICES: dict[ProgramKind, tuple[str, ...]] = {
     ProgramKind.MIXED_INTEGER: ("highs", "scipy", "scip", "cbc"),

@@ -4,8 +4,8 @@ import pytest
 from conformance.solver_matrix import MATRICES
 
 import mmbn_opt as mm
-from mmbn_opt.program import ProgramKind
-from mmbn_opt.status import SolutionStatus
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.results.status import SolutionStatus
 
 ROWS = [["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"], ["a", "u"], ["b", "v"]] * 4
 LABELS = [0, 1, 1, 0, 1, 0] * 4

@@ -7,9 +7,9 @@ import pytest
 from conformance.programs import PROGRAMS, Case
 from conformance.solver_matrix import MATRICES
 
-from mmbn_opt.program import ProgramKind
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.results.status import SolutionStatus, TerminationStatus
 from mmbn_opt.solvers import Solver, SolverResult, get_solver_class, solver_names
-from mmbn_opt.status import SolutionStatus, TerminationStatus
 
 MATRIX = MATRICES[ProgramKind.MIXED_INTEGER]
 

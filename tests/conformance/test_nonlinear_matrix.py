@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from conformance.solver_matrix import MATRICES, WITH_CONSTRAINTS
 
-from mmbn_opt.program import NonlinearProgram, ProgramKind
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.programs.nonlinear import NonlinearProgram
+from mmbn_opt.results.status import SolutionStatus, TerminationStatus
 from mmbn_opt.solvers.registry import get_solver_class
-from mmbn_opt.status import SolutionStatus, TerminationStatus
 
 GOOD = (TerminationStatus.LOCALLY_OPTIMAL, TerminationStatus.SLOW_PROGRESS)
 

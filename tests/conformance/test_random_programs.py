@@ -11,8 +11,8 @@ from conformance.test_matrix import check_result, installed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmbn_opt.program import MixedIntegerProgram
-from mmbn_opt.status import TerminationStatus
+from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
+from mmbn_opt.results.status import TerminationStatus
 
 COLUMNS = 3
 # SciPy runs the same HiGHS, half a second a program.

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from mmbn_opt.bounds import ObjectiveBounds
-from mmbn_opt.data import DiscreteDataset
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.program import ProgramSize
-from mmbn_opt.result import Certificate, Check, Result, Seconds
-from mmbn_opt.status import Sense, SolutionStatus, TerminationStatus
-from mmbn_opt.structure import Structure
-from mmbn_opt.trace import BoundTrace, TraceRecord
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.variable import DiscreteVariable
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
+from mmbn_opt.programs.base import ProgramSize
+from mmbn_opt.results.bounds import ObjectiveBounds
+from mmbn_opt.results.result import Certificate, Check, Result, Seconds
+from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
+from mmbn_opt.results.trace import BoundTrace, TraceRecord
 
 HOSTILE = '<script>alert("x")</script>&\x00\x1b]]>'
 

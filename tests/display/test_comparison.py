@@ -4,8 +4,8 @@ import re
 from xml.etree import ElementTree
 
 from mmbn_opt.display.comparison_curves import gaps_svg, profile_steps, profile_svg
-from mmbn_opt.status import Sense
-from mmbn_opt.trace import BoundTrace, TraceRecord
+from mmbn_opt.results.status import Sense
+from mmbn_opt.results.trace import BoundTrace, TraceRecord
 
 
 def trace(*rows):

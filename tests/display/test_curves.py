@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from mmbn_opt.display._axes import linear_axis, nice_step, time_axis, value_range
 from mmbn_opt.display._text import number
 from mmbn_opt.display.curves import HEIGHT, WIDTH, trace_svg
-from mmbn_opt.status import Sense
-from mmbn_opt.trace import BoundTrace, TraceRecord, TraceRecorder
+from mmbn_opt.results.status import Sense
+from mmbn_opt.results.trace import BoundTrace, TraceRecord, TraceRecorder
 
 SPACE = "{http://www.w3.org/2000/svg}"
 

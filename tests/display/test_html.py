@@ -7,11 +7,11 @@ import pytest
 
 from mmbn_opt.display._facts import certificate_sentence
 from mmbn_opt.display.html import certificate_html, network_html, result_html, structure_html, trace_html
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.result import Certificate, Check, Result
-from mmbn_opt.status import Sense
-from mmbn_opt.structure import Structure
-from mmbn_opt.trace import BoundTrace
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
+from mmbn_opt.results.result import Certificate, Check, Result
+from mmbn_opt.results.status import Sense
+from mmbn_opt.results.trace import BoundTrace
 
 
 def fragments(result: Result, network: BayesianNetwork) -> list[str]:

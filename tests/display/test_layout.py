@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mmbn_opt.display._crossings import count_crossings, order_rows, spread
 from mmbn_opt.display.layout import Box, DrawnEdge, Layout, layered_layout
-from mmbn_opt.structure import Structure
+from mmbn_opt.networks.structure import Structure
 
 Point = tuple[float, float]
 

@@ -9,10 +9,10 @@ import pytest
 
 from mmbn_opt.display.plots import plot_network, plot_trace
 from mmbn_opt.exceptions import MissingDependencyError
-from mmbn_opt.result import Result
-from mmbn_opt.status import Sense
-from mmbn_opt.structure import Structure
-from mmbn_opt.trace import BoundTrace
+from mmbn_opt.networks.structure import Structure
+from mmbn_opt.results.result import Result
+from mmbn_opt.results.status import Sense
+from mmbn_opt.results.trace import BoundTrace
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib (extra plot) is not installed")
 matplotlib.use("Agg")

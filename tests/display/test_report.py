@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from mmbn_opt.bounds import ObjectiveBounds
 from mmbn_opt.display.report import render_report
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.result import Certificate, Check, Result
-from mmbn_opt.status import Sense, SolutionStatus, TerminationStatus
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.results.bounds import ObjectiveBounds
+from mmbn_opt.results.result import Certificate, Check, Result
+from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 

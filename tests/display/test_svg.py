@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.display._text import short_labels, shorten, text_width
 from mmbn_opt.display.layout import layered_layout
 from mmbn_opt.display.svg import drawable_part, network_svg
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 
 SPACE = "{http://www.w3.org/2000/svg}"
 

@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import mmbn_opt as mm
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.status import TerminationStatus
+from mmbn_opt.results.status import TerminationStatus
 
 ALL = [
     mm.NaiveBayesClassifier(),
@@ -367,7 +367,7 @@ def test_a_fitted_classifier_shows_itself(model: Any) -> None:
 
 def test_a_failed_check_is_told_when_fitting(monkeypatch: pytest.MonkeyPatch) -> None:
     import mmbn_opt.estimators.generative as generative
-    from mmbn_opt.result import Certificate, Check
+    from mmbn_opt.results.result import Certificate, Check
 
     whole = generative.maximum_likelihood
 

@@ -13,12 +13,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mmbn_opt.estimators._folds import stratified_folds
+from mmbn_opt.data.folds import numeric_folds
+from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.estimators.cmm import CMMClassifier
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.mixture import DecisionRule
-from mmbn_opt.mixture_data import NumericDataset
-from mmbn_opt.status import TerminationStatus
+from mmbn_opt.mixtures.classifier import DecisionRule
+from mmbn_opt.results.status import TerminationStatus
 
 
 @parametrize_with_checks(
@@ -127,7 +127,7 @@ def test_neither_the_order_of_rows_nor_the_number_of_processes_matters() -> None
 def test_folds_are_even_and_keep_the_classes_in_proportion() -> None:
     y = np.array([0] * 11 + [1] * 7 + [2])
     data = NumericDataset.from_arrays(np.random.default_rng(0).normal(size=(19, 2)), y)
-    folds = stratified_folds(data, 3, seed=0)
+    folds = numeric_folds(data, 3, seed=0)
     assert folds[18] == -1
     sizes = np.bincount(folds[folds >= 0])
     assert np.ptp(sizes) <= 1

@@ -150,7 +150,7 @@ def test_cells_that_hold_lists_are_refused(tmp_path: Path) -> None:
         mm.read_table(tmp_path / "t.parquet")
 
 
-@pytest.mark.parametrize("room", ["interop", "readers"])
+@pytest.mark.parametrize("room", ["interop", "data/readers"])
 def test_no_reader_knows_a_way_to_run_what_it_reads(room: str) -> None:
     files = sorted((PACKAGE / room).glob("*.py"))
     assert len(files) > 5

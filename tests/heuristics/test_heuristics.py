@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from strategies import dataset_of, tiny_problems
 
 import mmbn_opt as mm
-from mmbn_opt.formulations.implicit import RoundAndDescend
-from mmbn_opt.heuristics._kernels import best_replacement, sample_losses
+from mmbn_opt.heuristics._local_search_kernels import best_replacement, sample_losses
 from mmbn_opt.heuristics.local_search import LocalSearch
 from mmbn_opt.heuristics.objectives import MarginLoss
+from mmbn_opt.heuristics.rounding import RoundAndDescend
 from mmbn_opt.heuristics.trees import conditional_mutual_information
-from mmbn_opt.program import ProgramKind
+from mmbn_opt.programs.base import ProgramKind
 
 
 def test_conditional_mutual_information_by_the_definition():
@@ -42,7 +42,7 @@ def test_tan_has_the_largest_likelihood_of_all_trees(problem):
     data = dataset_of(rows, card)
     n = data.n_features
     value = mm.BayesianNetwork.fit(mm.tan_cmi(data), data, 0.0)
-    from mmbn_opt.scores import structure_score
+    from mmbn_opt.scores.predictive import structure_score
 
     best = -math.inf
     for choice in itertools.product(range(n), repeat=n):  # choice[i] is the feature parent of i, itself for a root

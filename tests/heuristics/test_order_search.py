@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mmbn_opt as mm
-from mmbn_opt.candidates import CandidateParents
 from mmbn_opt.heuristics.order_search import OrderSearch
+from mmbn_opt.networks.candidates import CandidateParents
 
 
 def edges_are_acyclic(candidates, choice):

@@ -11,12 +11,12 @@ from strategies import dataset_of
 
 import mmbn_opt as mm
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.heuristics.discriminative import GrowingStructure
+from mmbn_opt.heuristics.growing import GrowingStructure
 from mmbn_opt.heuristics.orders import feature_order, order_mi
 from mmbn_opt.heuristics.tan_greedy import tan_cr
-from mmbn_opt.scores import classification_rate, conditional_log_likelihood
-from mmbn_opt.smoothing import Laplace
-from mmbn_opt.structure import Structure, find_cycle
+from mmbn_opt.networks.smoothing import Laplace
+from mmbn_opt.networks.structure import Structure, find_cycle
+from mmbn_opt.scores.predictive import classification_rate, conditional_log_likelihood
 
 
 @st.composite
@@ -293,9 +293,9 @@ def test_only_the_discriminative_edge_reaches_the_bayes_rate():
 
 def test_discriminative_parameters_do_not_help_the_generative_structure():
     """Figure 1: only the structure makes the difference, conditional likelihood does not."""
-    from mmbn_opt.formulations.conditional_likelihood import ConditionalLikelihood
-    from mmbn_opt.program import ProgramKind
-    from mmbn_opt.solvers.conjugate_gradient import ConjugateGradientSolver
+    from mmbn_opt.formulations.parameters.conditional_likelihood import ConditionalLikelihood
+    from mmbn_opt.programs.base import ProgramKind
+    from mmbn_opt.solvers.nonlinear.conjugate_gradient import ConjugateGradientSolver
 
     population = synthetic_table()
     for structure, expected in ((mm.naive_bayes(population), 0.5), (order_mi(population), 0.65)):

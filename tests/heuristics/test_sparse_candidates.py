@@ -9,8 +9,8 @@ import mmbn_opt as mm
 from mmbn_opt.exceptions import InputError, SizeLimitError
 from mmbn_opt.heuristics.sparse_candidates import restrict_candidates
 from mmbn_opt.heuristics.trees import conditional_mutual_information
-from mmbn_opt.parent_families import EdgeRules
-from mmbn_opt.status import TerminationStatus
+from mmbn_opt.networks.parent_families import EdgeRules
+from mmbn_opt.results.status import TerminationStatus
 
 
 def random_data(seed, n_features=5, samples=70, classes=2):

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from hypothesis import strategies as st
 
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.data.variable import DiscreteVariable
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 
 Labels = st.SearchStrategy[object]
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop._bif_tokens import aliases, decode, encode, is_bare
 from mmbn_opt.interop.bif import read_bif, write_bif
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 
 Same = Callable[[BayesianNetwork, BayesianNetwork], bool]
 Reader = Callable[..., BayesianNetwork]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.interop.bif import read_bif, write_bif
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 
 Same = Callable[[BayesianNetwork, BayesianNetwork], bool]
 

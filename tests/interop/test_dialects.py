@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.interop.bif import read_bif, write_bif
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 
 FILES = Path(__file__).parent / "files"
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError, MissingDependencyError
 from mmbn_opt.interop.graphs import from_networkx
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 
 Same = Callable[[BayesianNetwork, BayesianNetwork], bool]
 

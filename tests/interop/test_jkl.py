@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmbn_opt.data import DiscreteDataset
-from mmbn_opt.dispatch import solve
+from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.formulations import DecomposableStructure
 from mmbn_opt.interop.jkl import read_jkl, write_jkl
 from mmbn_opt.interop.programs import write_local_scores
+from mmbn_opt.solving.dispatch import solve
 
 Scores = dict[str, list[tuple[float, tuple[str, ...]]]]
 

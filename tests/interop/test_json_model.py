@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop import _json_document, _reading
 from mmbn_opt.interop.json_model import load_network, network_from_dict, network_to_dict, save_network
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 
 Same = Callable[[BayesianNetwork, BayesianNetwork], bool]
 

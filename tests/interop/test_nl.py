@@ -10,8 +10,8 @@ from hypothesis import given, settings
 import mmbn_opt as mm
 from mmbn_opt.interop.nl import write_nl
 from mmbn_opt.interop.programs import write_program
-from mmbn_opt.program import MixedIntegerProgram
-from mmbn_opt.status import TerminationStatus
+from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
+from mmbn_opt.results.status import TerminationStatus
 
 scip = pytest.importorskip("pyscipopt", reason="SCIP, which reads .nl files, is not installed (extra scip)")
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError, MissingDependencyError
 from mmbn_opt.interop._optional import optional_module
 from mmbn_opt.interop.bif import read_bif
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.structure import Structure
-from mmbn_opt.variable import DiscreteVariable
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 
 Same = Callable[[BayesianNetwork, BayesianNetwork], bool]
 Codes = np.ndarray[Any, Any]

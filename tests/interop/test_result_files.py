@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mmbn_opt.bounds import ObjectiveBounds
-from mmbn_opt.data import DiscreteDataset
+from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.interop.json_model import load_network
 from mmbn_opt.interop.result_files import result_to_dict, write_result_files
-from mmbn_opt.network import BayesianNetwork
-from mmbn_opt.program import ProgramSize
-from mmbn_opt.result import Certificate, Check, Result, Seconds
-from mmbn_opt.status import Sense, SolutionStatus, TerminationStatus
-from mmbn_opt.structure import Structure
-from mmbn_opt.trace import BoundTrace, TraceRecord
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
+from mmbn_opt.programs.base import ProgramSize
+from mmbn_opt.results.bounds import ObjectiveBounds
+from mmbn_opt.results.result import Certificate, Check, Result, Seconds
+from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
+from mmbn_opt.results.trace import BoundTrace, TraceRecord
 
 
 @dataclass(frozen=True)

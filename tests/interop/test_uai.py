@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop.uai import read_uai
-from mmbn_opt.network import BayesianNetwork
+from mmbn_opt.networks.network import BayesianNetwork
 
 Same = Callable[[BayesianNetwork, BayesianNetwork], bool]
 

@@ -14,7 +14,7 @@ from mmbn_opt.exceptions import FormatError, InputError, MissingDependencyError
 from mmbn_opt.interop._optional import optional_module
 from mmbn_opt.interop.bif import read_bif
 from mmbn_opt.interop.xmlbif import read_xmlbif, write_xmlbif
-from mmbn_opt.network import BayesianNetwork
+from mmbn_opt.networks.network import BayesianNetwork
 
 FILES = Path(__file__).parent / "files"
 

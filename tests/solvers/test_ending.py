@@ -4,13 +4,13 @@ import pytest
 from conformance.fake_engines import BEST, FIRST, INFEASIBLE, KNAPSACK, FakeSolver
 from conformance.programs import make_program
 
+from mmbn_opt.results.status import SolutionStatus, TerminationStatus
+from mmbn_opt.results.trace import TraceRecord
 from mmbn_opt.solvers import ending
-from mmbn_opt.solvers._incumbents import IncumbentPool
-from mmbn_opt.solvers._link import EngineAnswer
 from mmbn_opt.solvers.base import program_bounds
 from mmbn_opt.solvers.ending import Tolerances
-from mmbn_opt.status import SolutionStatus, TerminationStatus
-from mmbn_opt.trace import TraceRecord
+from mmbn_opt.solvers.hosting.link import EngineAnswer
+from mmbn_opt.solvers.incumbents import IncumbentPool
 
 STATUS = TerminationStatus
 

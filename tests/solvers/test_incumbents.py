@@ -9,9 +9,9 @@ from conformance.programs import PROGRAMS, make_program
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmbn_opt.solvers._box import box_bound
-from mmbn_opt.solvers._incumbents import IncumbentPool
-from mmbn_opt.status import SolutionStatus
+from mmbn_opt.results.status import SolutionStatus
+from mmbn_opt.solvers.incumbents import IncumbentPool
+from mmbn_opt.solvers.mixed_integer._ledger import box_bound
 
 INF = float("inf")
 BIG_M = 1e4

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import mmbn_opt as mm
-from mmbn_opt.solvers import pyomo_ipopt
-from mmbn_opt.solvers._ipopt_executable import iterations_of_log
-from mmbn_opt.solvers.interior_point import InteriorPointSolver
-from mmbn_opt.status import TerminationStatus
+from mmbn_opt.results.status import TerminationStatus
+from mmbn_opt.solvers.convex import ipopt
+from mmbn_opt.solvers.convex.interior_point import InteriorPointSolver
+from mmbn_opt.solvers.ipopt_executable import iterations_of_log
 
 STAND_IN = """#!{python}
 import sys
@@ -19,7 +19,7 @@ if "-v" in sys.argv:
     print("Ipopt 3.14.0 (stand-in)")
     raise SystemExit
 import numpy as np
-from mmbn_opt.solvers.pyomo_ipopt import solve_nl
+from mmbn_opt.solvers.ipopt_executable import solve_nl
 path = sys.argv[1] if sys.argv[1].endswith(".nl") else sys.argv[1] + ".nl"
 answer = solve_nl(path, {{}})
 print("iter    objective    inf_pr   inf_du lg(mu)  ||d||  lg(rg) alpha_du alpha_pr  ls")
@@ -41,9 +41,9 @@ def on_path(tmp_path, monkeypatch):
     program.write_text(STAND_IN.format(python=sys.executable))
     program.chmod(program.stat().st_mode | stat.S_IEXEC)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    pyomo_ipopt._probe.cache_clear()
+    ipopt._probe.cache_clear()
     yield program
-    pyomo_ipopt._probe.cache_clear()
+    ipopt._probe.cache_clear()
 
 
 def problem():
@@ -54,8 +54,8 @@ def problem():
 
 
 def test_an_executable_on_the_path_is_used_and_its_answer_proved(on_path):
-    assert pyomo_ipopt.IpoptSolver.availability().version == str(on_path)
-    answer = pyomo_ipopt.IpoptSolver(rel_gap=1e-5).solve(problem())
+    assert ipopt.IpoptSolver.availability().version == str(on_path)
+    answer = ipopt.IpoptSolver(rel_gap=1e-5).solve(problem())
     assert answer.stats["executable"] == str(on_path)
     assert answer.termination_status is TerminationStatus.OPTIMAL, answer.raw_status
     truth = InteriorPointSolver(rel_gap=1e-6).solve(problem()).bounds
@@ -68,15 +68,15 @@ def test_an_executable_on_the_path_is_used_and_its_answer_proved(on_path):
 
 def test_a_broken_executable_is_reported_with_its_path(on_path):
     on_path.write_text(f"#!{sys.executable}\nraise SystemExit(3)\n")
-    found = pyomo_ipopt.IpoptSolver.availability()
+    found = ipopt.IpoptSolver.availability()
     assert not found.available
     assert str(on_path) in found.reason
 
 
 def test_the_bridge_gives_the_same_trace(monkeypatch):
     pytest.importorskip("casadi", reason="the bridge is CasADi's")
-    monkeypatch.setattr(pyomo_ipopt, "executable", lambda: None)
-    answer = pyomo_ipopt.IpoptSolver(rel_gap=1e-5).solve(problem())
+    monkeypatch.setattr(ipopt, "executable", lambda: None)
+    answer = ipopt.IpoptSolver(rel_gap=1e-5).solve(problem())
     trace = answer.stats["iteration_trace"]
     assert len(trace) == answer.stats["iterations"] + 1
     assert trace[-1]["dual_infeasibility"] < 1e-6 < trace[0]["dual_infeasibility"]

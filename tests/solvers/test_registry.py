@@ -45,7 +45,7 @@ def test_the_table_has_a_row_each_and_reasons_where_needed() -> None:
 
 def test_a_missing_package_names_its_extra(monkeypatch) -> None:
     from mmbn_opt.exceptions import MissingDependencyError
-    from mmbn_opt.solvers import scip
+    from mmbn_opt.solvers.mixed_integer import scip
 
     monkeypatch.setitem(sys.modules, "pyscipopt", None)
     scip._probe.cache_clear()

@@ -3,7 +3,7 @@
 from benchopt import BaseSolver
 
 import mmbn_opt as mm
-from mmbn_opt.dispatch import choose_solver
+from mmbn_opt.solving.dispatch import choose_solver
 
 FIRST_SECONDS = 0.05
 

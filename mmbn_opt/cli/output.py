@@ -1,0 +1,52 @@
+"""What the commands do with a result: its files, its words, the exit status; and the time that is left."""
+
+import time
+from typing import Any
+
+import typer
+
+from mmbn_opt.exceptions import InputError
+
+__all__ = ["exit_status", "say_result", "time_left"]
+
+
+def time_left(time_limit: float | None, started: float) -> float | None:
+    """What is left of the limit: reading and preparing the data count against it."""
+    if time_limit is None or not time_limit >= 0:
+        return time_limit  # for the solver to refuse
+    return max(0.0, time_limit - (time.perf_counter() - started))
+
+
+def say_result(result: Any) -> None:
+    """The answer on stdout."""
+    bounds = result.bounds
+    typer.echo(f"status: {result.termination_status} - {result.termination_status.sentence}")
+    if result.model is None:
+        return
+    if bounds.dual_bound is None:
+        typer.echo(f"objective: {bounds.primal_bound:.6f}  (no bound is claimed)")
+    else:
+        typer.echo(f"objective: {bounds.primal_bound:.6f}  bound: {bounds.dual_bound:.6f}  gap: {bounds.gap_rel:.4%}")
+    typer.echo(f"solver: {result.solver_name} {result.solver_version}  seconds: {result.seconds.total:.2f}")
+    typer.echo("network:")
+    width = max(len(name) for name in result.model.parents)
+    for name, parents in result.model.parents.items():
+        typer.echo(f"  {name:<{width}} <- {', '.join(parents) or '(no parents)'}")
+    typer.echo("certificate:")
+    for check in result.certificate.checks:
+        typer.echo(f"  {check}")
+
+
+def exit_status(result: Any) -> int:
+    """0 for an answer, 1 for a failed solver or certificate, 130 where an interruption cut something off."""
+    from mmbn_opt.results.status import TerminationStatus
+
+    if result.termination_status is TerminationStatus.INTERRUPTED:
+        return 130
+    failed = result.termination_status in (
+        TerminationStatus.SOLVER_ERROR, TerminationStatus.NUMERICAL_ERROR,
+        TerminationStatus.INFEASIBLE, TerminationStatus.UNBOUNDED,
+    )  # fmt: skip
+    if result.model is None:
+        raise InputError(result.termination_status.sentence)
+    return 1 if failed or not result.certificate.ok else 0

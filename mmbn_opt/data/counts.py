@@ -1,0 +1,158 @@
+"""Contingency counts by joint code and one bincount, and sums over many tables at once."""
+
+from collections.abc import Iterable, Sequence
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.exceptions import SizeLimitError
+
+__all__ = ["contingency", "joint_codes", "refuse_large_network", "refuse_large_tables", "sums_over_cells"]
+
+MAX_TABLE_CELLS = 50_000_000
+"""Largest table that is counted: 0.4 GB, and a few times that while it is made."""
+
+MAX_NETWORK_CELLS = 50_000_000
+"""Most cells of all tables of a network together; files of networks hold as many, some 20 bytes each."""
+
+_LARGEST_LOOKUP = 1_000_000
+"""Entries of a table of ``n log n``; above, the logarithm is taken each time."""
+
+
+def joint_codes(data: DiscreteDataset, nodes: Sequence[int]) -> NDArray[np.int64]:
+    """Mixed-radix code of the given nodes in every row, shape (n_samples,); the last node varies fastest.
+
+    Node ``n_features`` is the class.
+    """
+    code = np.zeros(data.n_samples, dtype=np.int64)
+    card = data.cardinalities
+    for node in nodes:
+        values = data.target_codes if node == data.n_features else data.codes[:, node]
+        code *= card[node]
+        code += values
+    return code
+
+
+def contingency(data: DiscreteDataset, nodes: Sequence[int]) -> FloatArray:
+    """Weighted counts over the joint states of `nodes`, one axis a node.
+
+    Raises
+    ------
+    SizeLimitError
+        When the table would have more than 50 million cells.
+
+    Examples
+    --------
+    >>> data = DiscreteDataset.from_arrays([["x"], ["y"], ["x"]], ["no", "yes", "yes"])
+    >>> contingency(data, [0, 1]).tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
+    """
+    card = data.cardinalities
+    shape = tuple(card[node] for node in nodes)
+    cells = prod(shape)
+    _refuse_table(data, nodes, cells)
+    counts = np.bincount(joint_codes(data, nodes), weights=data.sample_weight, minlength=cells)
+    return np.asarray(counts, dtype=np.float64).reshape(shape)
+
+
+def sums_over_cells(data: DiscreteDataset, sets: NDArray[np.int32], ess: float | None = None) -> FloatArray:
+    """``sum n log n`` over the cells of the table of every node set, or what a Dirichlet prior makes of the cells.
+
+    With `ess` the sum is ``log Gamma(n + ess / cells) - log Gamma(ess / cells)``. Differences of such sums are local
+    scores and (conditional) mutual informations. One table is in memory at a time.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+        Equal rows should be merged: the time is proportional to the rows.
+    sets : int32 array (n_sets, width)
+        Ascending node numbers in each row; -1 stands for no node and comes first. Rows in lexicographic order are
+        counted fastest.
+    ess : float or None
+
+    Returns
+    -------
+    float64 array (n_sets,)
+
+    Raises
+    ------
+    SizeLimitError
+        When a table would have more than 50 million cells; nothing is counted then.
+
+    Examples
+    --------
+    >>> data = DiscreteDataset.from_arrays([["x"], ["y"], ["x"]], ["no", "yes", "yes"])
+    >>> sums_over_cells(data, np.array([[-1, -1], [-1, 0], [0, 1]], dtype=np.int32)).round(4).tolist()
+    [3.2958, 1.3863, 0.0]
+    """
+    card = np.array(data.cardinalities, dtype=np.int64)
+    cells = np.where(sets >= 0, card[sets].astype(np.float64), 1.0).prod(axis=1)
+    if not cells.size:
+        return np.zeros(0)
+    largest = int(np.argmax(cells))
+    _refuse_table(data, [int(node) for node in sets[largest] if node >= 0], int(cells[largest]))
+    from mmbn_opt.data._count_kernels import cell_sums
+
+    columns = np.ascontiguousarray(np.column_stack([data.codes, data.target_codes]).T, dtype=np.int32)
+    weight, total = data.sample_weight, data.total_weight
+    whole = total <= _LARGEST_LOOKUP and bool((weight == np.floor(weight)).all())
+    numbers = np.arange(total + 1 if whole and ess is None else 0.0)
+    pseudo = np.zeros(len(sets)) if ess is None else ess / cells
+    wide = sets if sets.shape[1] else np.full((len(sets), 1), -1, dtype=np.int32)
+    sums: FloatArray = cell_sums(
+        columns, card, weight, np.ascontiguousarray(wide), pseudo, xlogy(numbers, numbers), np.zeros(int(cells.max()))
+    )
+    return sums
+
+
+def refuse_large_tables(data: DiscreteDataset, parent_sets: Sequence[Sequence[tuple[int, ...]]]) -> None:
+    """Raise `SizeLimitError` when the table of a node with one of its parent sets would be too large to count.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+    parent_sets : sequence, one a node, of parent sets
+    """
+    card = data.cardinalities
+    widest = 1 + max((len(s) for options in parent_sets for s in options), default=0)
+    if prod(sorted(card)[-widest:]) <= MAX_TABLE_CELLS:
+        return
+    for node, options in enumerate(parent_sets):
+        largest = max(options, key=lambda s: prod(card[p] for p in s))
+        _refuse_table(data, (*largest, node), card[node] * prod(card[p] for p in largest))
+
+
+def refuse_large_network(data: DiscreteDataset, parents: Sequence[Sequence[int]]) -> None:
+    """Raise `SizeLimitError` when the tables of a network would be too large, one of them or all together.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+    parents : sequence, one a node, of its parents
+    """
+    card = data.cardinalities
+    cells = [card[node] * prod(card[p] for p in s) for node, s in enumerate(parents)]
+    for node, s in enumerate(parents):
+        _refuse_table(data, (*sorted(s), node), cells[node])
+    if sum(cells) > MAX_NETWORK_CELLS:
+        names = (*data.feature_names, data.class_name)
+        largest = sorted(range(len(cells)), key=lambda node: -cells[node])[:3]
+        told = ", ".join(f"{names[node]!r} {cells[node]:,}" for node in largest)
+        raise SizeLimitError(
+            f"The tables of this network would have {sum(cells):,} cells, the largest {told}; the limit is "
+            f"{MAX_NETWORK_CELLS:,}. Use fewer parents, merge states, or leave such columns out."
+        )
+
+
+def _refuse_table(data: DiscreteDataset, nodes: Iterable[int], cells: int) -> None:
+    if cells > MAX_TABLE_CELLS:
+        names, card = (*data.feature_names, data.class_name), data.cardinalities
+        states = ", ".join(f"{names[node]!r} ({card[node]:,})" for node in nodes)
+        raise SizeLimitError(
+            f"A table over the states of {states} would have {cells:,} cells; the limit is {MAX_TABLE_CELLS:,}. "
+            "Use fewer parents, merge states, or leave such a column out."
+        )

@@ -1,0 +1,358 @@
+"""Discrete data sets: integer codes beside the names and labels that they stand for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.variable import DiscreteVariable
+from mmbn_opt.exceptions import InputError
+
+__all__ = [
+    "DiscreteDataset",
+    "MissingPolicy",
+    "check_columns",
+    "checked_weight",
+    "complete_target",
+    "encode_features",
+    "named_by_text",
+]
+
+MissingPolicy = Literal["error", "drop", "state"]
+IntArray = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class DiscreteDataset:
+    """Samples of discrete features with a class.
+
+    Parameters
+    ----------
+    codes : int32 array (n_samples, n_features)
+        State numbers; -1 marks a missing cell (only in data for prediction).
+    target_codes : int32 array (n_samples,)
+    features : tuple of DiscreteVariable
+    target : DiscreteVariable
+    sample_weight : float64 array (n_samples,)
+        Number of samples that a row stands for.
+    n_dropped : int
+        Rows left out because of missing cells or zero weight.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"a": ["x", "y", "x", "x"], "b": [0, 1, 0, 1], "class": ["no", "yes", "no", "yes"]})
+    >>> data = DiscreteDataset.from_frame(frame, target="class")
+    >>> data
+    DiscreteDataset(4 samples, 2 features, class 'class' with 2 states)
+    >>> merged = data.aggregate()
+    >>> merged.n_samples, merged.sample_weight.tolist()
+    (3, [2.0, 1.0, 1.0])
+    """
+
+    codes: IntArray
+    target_codes: IntArray
+    features: tuple[DiscreteVariable, ...]
+    target: DiscreteVariable
+    sample_weight: FloatArray = field(repr=False)
+    n_dropped: int = 0
+
+    def __post_init__(self) -> None:
+        n_rows = len(self.target_codes)
+        if self.codes.shape != (n_rows, len(self.features)) or self.sample_weight.shape != (n_rows,):
+            raise InputError(
+                f"DiscreteDataset shapes disagree: codes {self.codes.shape}, target {self.target_codes.shape}, "
+                f"weights {self.sample_weight.shape}, {len(self.features)} features."
+            )
+        names = [v.name for v in (*self.features, self.target)]
+        repeated = sorted({n for n in names if names.count(n) > 1})
+        if repeated:
+            raise InputError(f"Column names must be distinct; repeated: {repeated}. Rename or drop the copies.")
+
+    def __repr__(self) -> str:
+        return (
+            f"DiscreteDataset({self.n_samples} samples, {self.n_features} features, "
+            f"class {self.target.name!r} with {self.n_classes} states)"
+        )
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.target_codes)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.features)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of class states, declared ones included."""
+        return self.target.cardinality
+
+    @property
+    def cardinalities(self) -> tuple[int, ...]:
+        """Number of states of every node, class last."""
+        return (*(v.cardinality for v in self.features), self.target.cardinality)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features in column order."""
+        return tuple(v.name for v in self.features)
+
+    @property
+    def class_name(self) -> str:
+        """Name of the class column."""
+        return self.target.name
+
+    @property
+    def total_weight(self) -> float:
+        """Number of samples that the rows stand for."""
+        return float(self.sample_weight.sum())
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        target: str,
+        *,
+        missing: MissingPolicy = "error",
+        sample_weight: Any = None,
+    ) -> "DiscreteDataset":
+        """Take every column as categorical (numbers with a fraction are refused: see `mmbn_opt.prepare`).
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Columns of strings, categories, bools or integers, in pandas' own or pyarrow types.
+        target : str
+            The class column; its missing cells are an error.
+        missing : {"error", "drop", "state"}
+            Missing feature cells: refuse, leave their rows out, or make "missing" a state of the column.
+        sample_weight : array-like (n_samples,) or None
+            Non-negative; a row of weight 0 is left out.
+        """
+        frame = named_by_text(frame)
+        check_columns(frame, target)
+        complete_target(frame, target)
+        weight = checked_weight(sample_weight, len(frame))
+        keep: NDArray[np.bool_] = np.asarray(weight > 0)
+        if missing == "drop":
+            # Before the states are read off: a label seen only in rows that go is no state.
+            keep &= frame.notna().all(axis=1).to_numpy()
+            if not keep.any():
+                raise InputError(
+                    f"No row is left: all {len(keep)} have a missing cell or weight 0. "
+                    'Use missing="state" or fill the cells.'
+                )
+        n_dropped = int((~keep).sum())
+        frame, weight = frame[keep], weight[keep]
+        for name in frame.columns:
+            _refuse_fractions(name, frame[name])
+        columns = [c for c in frame.columns if c != target]
+        variables = tuple(DiscreteVariable.infer(c, frame[c], missing_state=missing == "state") for c in columns)
+        label = DiscreteVariable.infer(target, complete_target(frame, target))
+        data = cls.from_variables(frame, variables, label, missing=missing, sample_weight=weight)
+        return replace(data, n_dropped=n_dropped)
+
+    @classmethod
+    def from_variables(
+        cls,
+        frame: pd.DataFrame,
+        features: Sequence[DiscreteVariable],
+        target: DiscreteVariable,
+        *,
+        missing: MissingPolicy | Literal["keep"] = "error",
+        sample_weight: Any = None,
+        unseen: Literal["error", "missing"] = "error",
+    ) -> "DiscreteDataset":
+        """Encode a frame by variables that are known already (a test part, for example)."""
+        frame = named_by_text(frame)
+        check_columns(frame, target.name)
+        y = target.encode(complete_target(frame, target.name))
+        codes = encode_features(frame, features, unseen=unseen)
+        weight = checked_weight(sample_weight, len(frame))
+        keep: NDArray[np.bool_] = np.asarray(weight > 0)
+        incomplete: NDArray[np.bool_] = np.asarray((codes < 0).any(axis=1))
+        if missing in ("error", "state") and incomplete[keep].any():
+            counts = {
+                v.name: int((codes[keep, j] < 0).sum()) for j, v in enumerate(features) if (codes[keep, j] < 0).any()
+            }
+            listed = ", ".join(f"{name!r} ({n} cells)" for name, n in counts.items())
+            raise InputError(
+                f'Missing cells in {listed}. Pass missing="drop" to leave those rows out '
+                'or missing="state" to make missing a state.'
+            )
+        if missing == "drop":
+            keep &= ~incomplete
+        return cls(
+            np.asfortranarray(codes[keep]), y[keep], tuple(features), target, weight[keep], n_dropped=int((~keep).sum())
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        feature_names: Sequence[str] | None = None,
+        class_name: str = "class",
+        missing: MissingPolicy = "error",
+        sample_weight: Any = None,
+    ) -> "DiscreteDataset":
+        """From a 2-D array (or a DataFrame) of labels and a 1-D array of class labels.
+
+        Features are called ``x0, x1, ...`` unless named; the class is called ``class``.
+        """
+        frame = X.copy() if isinstance(X, pd.DataFrame) else _frame_from_array(X, feature_names)
+        labels = (
+            y
+            if isinstance(y, pd.Series)
+            else pd.Series(np.asarray(y).ravel() if not isinstance(y, pd.Categorical) else y)
+        )
+        if len(labels) != len(frame):
+            raise InputError(f"X has {len(frame)} rows, y has {len(labels)}.")
+        if class_name in frame.columns:
+            raise InputError(f"A feature is already called {class_name!r}; pass another class_name.")
+        frame[class_name] = (
+            labels.to_numpy() if not isinstance(labels.dtype, pd.CategoricalDtype) else labels.set_axis(frame.index)
+        )
+        return cls.from_frame(frame, class_name, missing=missing, sample_weight=sample_weight)
+
+    def subset(self, rows: Any) -> "DiscreteDataset":
+        """The given rows (index array, boolean mask or slice), all labels kept."""
+        return replace(
+            self,
+            codes=np.asfortranarray(self.codes[rows]),
+            target_codes=self.target_codes[rows],
+            sample_weight=self.sample_weight[rows],
+        )
+
+    def aggregate(self) -> "DiscreteDataset":
+        """Merge equal rows; weights add up. The order of the result does not depend on the order of the rows."""
+        table = np.column_stack([self.target_codes, self.codes])
+        narrow = np.ascontiguousarray(table, dtype=np.int16 if max(self.cardinalities) < 2**15 else np.int32).byteswap()
+        keys = narrow.view(np.dtype((np.void, narrow.dtype.itemsize * narrow.shape[1]))).ravel()
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        summed = np.bincount(inverse.ravel(), weights=self.sample_weight, minlength=len(first))
+        weight = np.asarray(summed, dtype=np.float64)
+        return replace(
+            self,
+            codes=np.asfortranarray(self.codes[first]),
+            target_codes=self.target_codes[first],
+            sample_weight=weight,
+        )
+
+    def observed_classes(self) -> list[int]:
+        """Class codes that occur."""
+        return [int(c) for c in np.unique(self.target_codes)]
+
+    def constant_features(self) -> list[int]:
+        """Features with one observed state."""
+        return [j for j in range(self.n_features) if self.n_samples == 0 or np.ptp(self.codes[:, j]) == 0]
+
+    def require_learnable(self) -> None:
+        """Raise `InputError` unless there are rows, two classes, and no missing cells."""
+        if self.n_samples == 0:
+            raise InputError("The data have no rows; nothing can be learned from them.")
+        if len(self.observed_classes()) < 2:
+            only = self.target.states[int(self.target_codes[0])]
+            raise InputError(
+                f"The class column {self.class_name!r} holds only {only!r}; margins need at least two classes. "
+                "Check the target column."
+            )
+        if (self.codes < 0).any():
+            raise InputError('The data have missing cells; build them with missing="drop" or missing="state".')
+
+
+def check_columns(frame: pd.DataFrame, target: str | None) -> None:
+    """Raise `InputError` when names repeat or the target is absent."""
+    names = [str(c) for c in frame.columns]
+    repeated = sorted({n for n in names if names.count(n) > 1})
+    if repeated:
+        raise InputError(f"Column names must be distinct; repeated: {repeated}. Rename or drop the copies.")
+    if target is not None and target not in frame.columns:
+        raise InputError(f"There is no target column {target!r}; the columns are {names}.")
+
+
+def encode_features(
+    frame: pd.DataFrame, features: Sequence[DiscreteVariable], *, unseen: Literal["error", "missing"] = "error"
+) -> IntArray:
+    """Codes (n_samples, n_features) of a frame's columns, matched by name."""
+    frame = named_by_text(frame)
+    absent = [v.name for v in features if v.name not in frame.columns]
+    if absent:
+        raise InputError(f"Columns {absent} are absent; the data have {[str(c) for c in frame.columns]}.")
+    codes = np.empty((len(frame), len(features)), dtype=np.int32, order="F")
+    for j, variable in enumerate(features):
+        codes[:, j] = variable.encode(frame[variable.name], unseen=unseen)
+    return codes
+
+
+def named_by_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with column names as strings and numbers in the machine's byte order (a view where both are so)."""
+    named = frame.set_axis([str(c) for c in frame.columns], axis=1)
+    foreign = {
+        j: dtype.newbyteorder("=")
+        for j, dtype in enumerate(named.dtypes)
+        if isinstance(dtype, np.dtype) and not dtype.isnative
+    }
+    if foreign:
+        # By position, since names may repeat; pandas cannot look values of the other byte order up.
+        columns = [
+            named.iloc[:, j].astype(foreign[j]) if j in foreign else named.iloc[:, j] for j in range(len(named.columns))
+        ]
+        named = pd.concat(columns, axis=1)
+    return named
+
+
+def complete_target(frame: pd.DataFrame, target: str) -> pd.Series:
+    """The class column; `InputError` when a label is missing or there are no rows."""
+    labels = frame[target]
+    n_missing = int(labels.isna().sum())
+    if n_missing:
+        raise InputError(
+            f"The class column {target!r} is missing in {n_missing} of {len(labels)} rows; label or remove them."
+        )
+    if not len(labels):
+        raise InputError("The data have no rows (left); nothing can be learned from them.")
+    return labels
+
+
+def _refuse_fractions(name: str, values: pd.Series) -> None:
+    if pd.api.types.is_float_dtype(values.dtype):
+        numbers = values.dropna().astype("float64").to_numpy()
+        if not np.isfinite(numbers).all():
+            raise InputError(f"Column {name!r} holds an infinite value; only finite numbers can be used.")
+        if (numbers != np.round(numbers)).any():
+            raise InputError(
+                f"Column {name!r} is numeric with {len(np.unique(numbers))} distinct values; discretize it first "
+                "(mmbn_opt.prepare(frame, target) or MDLPDiscretizer), or turn its values into strings."
+            )
+
+
+def checked_weight(sample_weight: Any, n_rows: int) -> FloatArray:
+    """Weights as float64 (n_rows,), ones by default; `InputError` names the first bad one."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = np.array(sample_weight, dtype=np.float64)
+    if weight.shape != (n_rows,):
+        raise InputError(f"sample_weight has shape {weight.shape}; it needs one number for each of the {n_rows} rows.")
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if len(bad):
+        raise InputError(f"sample_weight must be finite and >= 0; row {bad[0]} has {float(weight[bad[0]])!r}.")
+    return weight
+
+
+def _frame_from_array(X: Any, feature_names: Sequence[str] | None) -> pd.DataFrame:
+    array = np.asarray(X)
+    if array.ndim != 2:
+        raise InputError(f"X must be two-dimensional (n_samples, n_features), got shape {array.shape}.")
+    names = [f"x{j}" for j in range(array.shape[1])] if feature_names is None else [str(n) for n in feature_names]
+    if len(names) != array.shape[1]:
+        raise InputError(f"{len(names)} feature names for {array.shape[1]} columns.")
+    return pd.DataFrame(array, columns=names)

@@ -1,0 +1,112 @@
+"""Folds and held-out rows, drawn class by class and whatever the order of the rows."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.numeric import NumericDataset
+from mmbn_opt.exceptions import InputError
+
+__all__ = ["draw_held_out", "draw_rows", "holdout_rows", "numeric_folds", "stratified_folds", "take_rows"]
+
+Rows = NDArray[np.intp]
+
+
+def holdout_rows(labels: NDArray[np.integer], *, test_fraction: float = 1 / 3, seed: int = 0) -> tuple[Rows, Rows]:
+    """Row numbers of a training and a test part, classes in proportion where each has at least two rows.
+
+    Examples
+    --------
+    >>> train, test = holdout_rows(np.array([0, 1] * 6), test_fraction=1 / 3)
+    >>> len(train), len(test)
+    (8, 4)
+    """
+    rare = np.bincount(labels - labels.min()).min() < 2
+    train, test = train_test_split(
+        np.arange(len(labels)), test_size=test_fraction, random_state=seed, stratify=None if rare else labels
+    )
+    return np.sort(train), np.sort(test)
+
+
+def stratified_folds(data: DiscreteDataset, n_folds: int, seed: int = 0) -> NDArray[np.int32]:
+    """Fold of each row: classes dealt out in turn, whatever the order of the rows.
+
+    Examples
+    --------
+    >>> data = DiscreteDataset.from_arrays([["a"]] * 6, [0, 0, 0, 0, 1, 1])
+    >>> fold = stratified_folds(data, 2)
+    >>> [int(data.target_codes[fold == k].sum()) for k in range(2)], np.bincount(fold).tolist()
+    ([1, 1], [3, 3])
+    """
+    rng = np.random.default_rng(seed)
+    order = np.lexsort([data.sample_weight, *data.codes.T[::-1], data.target_codes])
+    fold = np.zeros(data.n_samples, dtype=np.int32)
+    dealt = 0
+    for c in data.observed_classes():
+        rows = rng.permutation(order[data.target_codes[order] == c])
+        fold[rows] = (dealt + np.arange(len(rows))) % n_folds
+        dealt += len(rows)
+    return fold
+
+
+def draw_rows(data: DiscreteDataset, fraction: Any, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows to learn from and rows held out, drawn class by class from the sorted rows."""
+    if isinstance(fraction, bool) or not isinstance(fraction, (int, float)) or not 0 < fraction < 1:
+        raise InputError(f"validation must be a DiscreteDataset or a share of the rows in (0, 1), got {fraction!r}.")
+    rng = np.random.default_rng(seed)
+    order = np.lexsort([data.sample_weight, *data.codes.T[::-1], data.target_codes])
+    held_out = np.zeros(data.n_samples, dtype=bool)
+    for c in data.observed_classes():
+        rows = order[data.target_codes[order] == c]
+        count = min(round(fraction * len(rows)), len(rows) - 1)  # a class keeps a row to be learned from
+        held_out[rng.permutation(rows)[:count]] = True
+    if not held_out.any():
+        raise InputError(f"A share of {fraction:g} of {data.n_samples} rows leaves no row to validate on; raise it.")
+    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
+
+
+def numeric_folds(data: NumericDataset, n_folds: int, seed: int) -> NDArray[np.intp]:
+    """Fold of each row, classes spread evenly; -1 for the only sample of a class, which is always learned from.
+
+    Examples
+    --------
+    >>> data = NumericDataset.from_arrays([[1.0], [2.0], [3.0], [4.0], [5.0]], ["a", "a", "b", "b", "c"])
+    >>> folds = numeric_folds(data, 2, seed=0)
+    >>> sorted(folds[:2].tolist()), sorted(folds[2:4].tolist()), int(folds[4])
+    ([0, 1], [0, 1], -1)
+    """
+    rng = np.random.default_rng(seed)
+    order = np.lexsort([*data.z.T[::-1], data.codes])
+    folds = np.full(data.n_samples, -1, dtype=np.intp)
+    first = 0
+    for c in range(data.n_classes):
+        rows = rng.permutation(order[data.codes[order] == c])
+        if len(rows) > 1:
+            # The next class goes on where this one ended, so that the folds have nearly equal sizes.
+            folds[rows] = (first + np.arange(len(rows))) % n_folds
+            first = (first + len(rows)) % n_folds
+    return folds
+
+
+def draw_held_out(data: NumericDataset, fraction: float, *, keep: int, seed: int) -> NDArray[np.bool_]:
+    """Rows to hold out, drawn class by class from the sorted rows; each class keeps `keep` rows to be learned from."""
+    rng = np.random.default_rng(seed)
+    order = np.lexsort([*data.z.T[::-1], data.codes])
+    held_out = np.zeros(data.n_samples, dtype=bool)
+    for c in range(data.n_classes):
+        rows = order[data.codes[order] == c]
+        count = min(round(fraction * len(rows)), len(rows) - keep)
+        held_out[rng.permutation(rows)[: max(count, 0)]] = True
+    if not held_out.any():
+        raise InputError(f"A share of {fraction:g} of {data.n_samples} rows leaves no row to validate on; raise it.")
+    return held_out
+
+
+def take_rows(X: Any, y: Any, rows: NDArray[np.bool_]) -> tuple[Any, NDArray[Any]]:
+    """Some rows of the samples and of their labels."""
+    part = X.loc[rows] if isinstance(X, pd.DataFrame) else np.asarray(X)[rows]
+    return part, np.asarray(y)[rows]

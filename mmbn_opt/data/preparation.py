@@ -1,0 +1,200 @@
+"""From a raw table to discrete data: column kinds, discretization, missing cells; the same choices everywhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from mmbn_opt.data.discrete import (
+    DiscreteDataset,
+    MissingPolicy,
+    check_columns,
+    checked_weight,
+    complete_target,
+    named_by_text,
+)
+from mmbn_opt.data.discretize import interval_labels, mdlp_cut_points
+from mmbn_opt.data.variable import MISSING_LABEL, DiscreteVariable
+from mmbn_opt.exceptions import InputError
+
+__all__ = ["Kind", "Preparation", "column_kinds", "prepare"]
+
+Kind = Literal["categorical", "numeric"]
+MAX_INTEGER_STATES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """What was done to each column, and the data that came out.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+        The prepared training rows.
+    kinds : dict of str to {"categorical", "numeric"}
+        Kind of every feature.
+    missing : {"error", "drop", "state"}
+    """
+
+    data: DiscreteDataset
+    kinds: Mapping[str, Kind]
+    missing: MissingPolicy
+
+    def apply(self, frame: pd.DataFrame, *, unseen: Literal["error", "missing"] = "error") -> DiscreteDataset:
+        """Other rows in the same codes (a test part): same cuts, same states, same missing policy."""
+        policy: Any = self.missing
+        return DiscreteDataset.from_variables(
+            frame, self.data.features, self.data.target, missing=policy, unseen=unseen
+        )
+
+    def describe(self) -> list[str]:
+        """One line a feature: its kind and its states or cut points."""
+        lines = []
+        for variable in self.data.features:
+            if variable.cuts is None:
+                lines.append(f"{variable.name}: categorical, {variable.cardinality} states")
+            else:
+                cuts = ", ".join(f"{c:g}" for c in variable.cuts) or "none (constant)"
+                lines.append(f"{variable.name}: numeric, MDLP cuts {cuts}")
+        return lines
+
+
+def column_kinds(frame: pd.DataFrame, target: str, kinds: Mapping[str, Kind] | None = None) -> dict[str, Kind]:
+    """Kind of every feature column.
+
+    Given `kinds` win. Else strings, categories and bools are categorical, integer columns with at most 10 distinct
+    values are categorical, other numbers are numeric.
+    """
+    given = dict(kinds or {})
+    known = [c for c in frame.columns if c != target]
+    for name, kind in given.items():
+        if name not in known:
+            raise InputError(f"kinds names the unknown column {name!r}; the feature columns are {known}.")
+        if kind not in ("categorical", "numeric"):
+            raise InputError(f'The kind of column {name!r} must be "categorical" or "numeric", got {kind!r}.')
+    found: dict[str, Kind] = {}
+    for name in known:
+        found[name] = given.get(name) or _guess_kind(frame[name])
+    return found
+
+
+def _guess_kind(values: pd.Series) -> Kind:
+    dtype = values.dtype
+    if (
+        isinstance(dtype, pd.CategoricalDtype)
+        or pd.api.types.is_bool_dtype(dtype)
+        or not pd.api.types.is_numeric_dtype(dtype)
+    ):
+        return "categorical"
+    numbers = values.dropna()
+    whole = pd.api.types.is_integer_dtype(dtype) or (values.hasnans and bool((numbers == numbers.round()).all()))
+    return "categorical" if whole and numbers.nunique() <= MAX_INTEGER_STATES else "numeric"
+
+
+def prepare(
+    frame: pd.DataFrame,
+    target: str,
+    *,
+    kinds: Mapping[str, Kind] | None = None,
+    missing: MissingPolicy = "error",
+    discretize: bool = True,
+    sample_weight: Any = None,
+) -> Preparation:
+    """Prepare training rows: choose kinds, discretize numeric columns by MDLP, treat missing cells.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Training rows, class included.
+    target : str
+        Class column.
+    kinds : mapping of column name to {"categorical", "numeric"}, or None
+        Overrides for some or all columns.
+    missing : {"error", "drop", "state"}
+    discretize : bool
+        False refuses numeric columns instead of cutting them.
+    sample_weight : array-like (n_samples,) or None
+
+    Raises
+    ------
+    InputError
+        Unknown columns, missing cells under ``missing="error"``, numeric columns under ``discretize=False``,
+        text or infinities in numeric columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": [1.0, 1.5, 2.0, 7.5, 8.0, 9.5] * 4, "class": list("aaabbb") * 4})
+    >>> preparation = prepare(frame, "class")
+    >>> preparation.describe()
+    ['size: numeric, MDLP cuts 4.75']
+    >>> preparation.data.features[0].states
+    ('(-inf, 4.75]', '(4.75, inf)')
+    """
+    frame = named_by_text(frame)
+    check_columns(frame, target)
+    found = column_kinds(frame, target, kinds)
+    numeric = [name for name, kind in found.items() if kind == "numeric"]
+    if numeric and not discretize:
+        raise InputError(
+            f"Columns {numeric} are numeric and discretization is off; discretize them yourself, "
+            "declare them categorical, or allow MDLP."
+        )
+    table = frame.assign(**{name: _as_numbers(name, frame[name]) for name in numeric})
+    labels = complete_target(table, target)
+    weight = checked_weight(sample_weight, len(table))
+    keep = weight > 0
+    if missing == "drop":
+        # Before states and cuts are read off: a value seen only in rows that go is none.
+        keep &= ~table.isna().any(axis=1).to_numpy()
+    table, labels, weight = table[keep], labels[keep], weight[keep]
+    if not len(table):
+        raise InputError(
+            f'No row is left: all {len(keep)} have a missing cell or weight 0. Use missing="state" or fill the cells.'
+        )
+    class_variable = DiscreteVariable.infer(target, labels)
+    codes = class_variable.encode(labels)
+    variables = [
+        DiscreteVariable.infer(name, table[name], missing_state=missing == "state")
+        if kind == "categorical"
+        else _cut(table[name], codes, class_variable.cardinality, weight, missing)
+        for name, kind in found.items()
+    ]
+    policy: MissingPolicy = "state" if missing == "state" else "error"
+    data = DiscreteDataset.from_variables(table, variables, class_variable, missing=policy, sample_weight=weight)
+    return Preparation(replace(data, n_dropped=int((~keep).sum())), found, missing)
+
+
+def _as_numbers(name: str, values: pd.Series) -> pd.Series:
+    numbers = pd.to_numeric(
+        values.astype(object) if isinstance(values.dtype, pd.CategoricalDtype) else values, errors="coerce"
+    )
+    bad = values[numbers.isna() & values.notna()]
+    if len(bad):
+        raise InputError(
+            f"Column {name!r} is numeric, but row {bad.index[0]!r} holds {bad.iloc[0]!r}. "
+            "Correct the value or declare the column categorical."
+        )
+    result = numbers.astype("float64")
+    infinite = np.isinf(result.to_numpy())
+    if infinite.any():
+        row = int(np.flatnonzero(infinite)[0])
+        raise InputError(
+            f"Column {name!r} holds {float(result.iloc[row])!r} at position {row}; only finite numbers can be used."
+        )
+    return result
+
+
+def _cut(values: pd.Series, codes: Any, n_classes: int, weight: Any, missing: MissingPolicy) -> DiscreteVariable:
+    name = str(values.name)
+    numbers = values.to_numpy(dtype=np.float64)
+    present = ~np.isnan(numbers)
+    cuts = (
+        mdlp_cut_points(numbers[present], codes[present], n_classes, weight[present]) if present.any() else np.empty(0)
+    )
+    labels = interval_labels(cuts)
+    has_missing = missing == "state" and not present.all()
+    states = (*labels, MISSING_LABEL) if has_missing else tuple(labels)
+    return DiscreteVariable(name, states, tuple(float(c) for c in cuts), has_missing)

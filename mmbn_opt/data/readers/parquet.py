@@ -1,0 +1,110 @@
+"""Parquet files, through pyarrow."""
+
+from typing import Any
+
+import pandas as pd
+
+from mmbn_opt.data.readers.limits import ENVIRONMENT, refuse_beyond_memory, unpacked_limit
+from mmbn_opt.data.readers.names import refuse_bad_names
+from mmbn_opt.exceptions import FormatError, InputError, MissingDependencyError, SizeLimitError
+
+__all__ = ["read_parquet"]
+
+
+_SMALL, _LARGEST = 256 * 2**20, 2 * 2**30
+"""What any file may hold, and what none may, where nobody has chosen a limit."""
+
+
+def read_parquet(raw: bytes, source: str, max_bytes: int | None) -> pd.DataFrame:
+    """Read the bytes of a Parquet file; types and categories as stored, a named pandas index as columns.
+
+    Parameters
+    ----------
+    raw : bytes
+    source : str
+        The file, for messages.
+    max_bytes : int or None
+        None: in proportion to the file, and to the memory.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{source}: reading Parquet needs pyarrow, which is not installed. "
+            "Install it by: pip install 'mmbn-opt[parquet]'"
+        ) from error
+    try:
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(raw))
+        refuse_bad_names(file.schema_arrow.names, source)
+        _refuse_unfit(file, len(raw), source, max_bytes)
+        table = _unfolded(file, raw, source, max_bytes)
+        table.validate(full=True)  # text that is no UTF-8 would be found out when it is first looked at
+        frame: pd.DataFrame = table.to_pandas()
+    except InputError:
+        raise
+    except Exception as error:
+        # pyarrow's own errors, and what its conversion makes of damaged pandas metadata, which can be anything.
+        raise FormatError(f"{source}: the Parquet file is damaged ({error}). Copy or download it again.") from error
+    named = [name for name in frame.index.names if name is not None]
+    return frame.reset_index() if named else frame.reset_index(drop=True)
+
+
+def _refuse_unfit(file: Any, packed: int, source: str, max_bytes: int | None) -> None:
+    """Refuse what no table of cells is, and what runs of one value would blow up to."""
+    import pyarrow
+
+    nested = [f"{field.name!r} ({field.type})" for field in file.schema_arrow if pyarrow.types.is_nested(field.type)]
+    if nested:
+        raise FormatError(
+            f"{source}: each cell of column {', '.join(nested[:5])} holds several values. "
+            "Spread them over columns of their own, or leave the column out."
+        )
+    metadata = file.metadata
+    cells = max(metadata.num_rows * metadata.num_columns, 0)
+    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+    pages = sum(group.column(j).total_uncompressed_size for group in groups for j in range(metadata.num_columns))
+    _refuse_over(
+        max(8 * cells, pages),
+        packed,
+        source,
+        max_bytes,
+        f"{metadata.num_rows:,} rows of {metadata.num_columns} columns",
+    )
+    if max_bytes is None:
+        refuse_beyond_memory(source, "a table", cells, 0)
+
+
+def _refuse_over(n_bytes: int, packed: int, source: str, max_bytes: int | None, what: str) -> None:
+    limit = max_bytes or unpacked_limit(packed, least=_SMALL, most=_LARGEST)
+    if n_bytes > limit:
+        raise SizeLimitError(
+            f"{source}: {what} take at least {n_bytes:,} bytes; the limit is max_bytes={limit:,}. Read fewer columns "
+            f"or rows, or raise the limit: max_bytes of read_table, or {ENVIRONMENT}."
+        )
+
+
+def _unfolded(file: Any, raw: bytes, source: str, max_bytes: int | None) -> Any:
+    """The table, each repeated text counted as often as it stands there before it is written out so often."""
+    import numpy as np
+    import pyarrow
+    import pyarrow.compute
+    import pyarrow.parquet
+
+    schema = file.schema_arrow
+    texts = [f.name for f in schema if pyarrow.types.is_string(f.type) or pyarrow.types.is_large_string(f.type)]
+    folded = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(raw), read_dictionary=texts).read()
+    for name in texts:
+        column = folded.column(name)
+        if not pyarrow.types.is_dictionary(column.type):
+            continue
+        n_bytes = 0
+        for chunk in column.chunks:
+            lengths = np.asarray(pyarrow.compute.binary_length(chunk.dictionary).fill_null(0), dtype=np.int64)
+            used = np.asarray(chunk.indices.drop_null(), dtype=np.int64)
+            n_bytes += int(lengths[used].sum()) if len(lengths) else 0
+        _refuse_over(n_bytes, len(raw), source, max_bytes, f"the texts of column {name!r}, which are stored once each,")
+        folded = folded.set_column(
+            folded.column_names.index(name), schema.field(name), column.cast(schema.field(name).type)
+        )
+    return folded

@@ -1,0 +1,1 @@
+"""Parameters of Gaussian mixtures: constrained maximum margin."""

@@ -1,0 +1,43 @@
+"""Held-out samples of CMM: drawn, checked against the training data, and never learned from."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..._arrays import FloatArray
+from ...data.numeric import NumericDataset, as_matrix
+from ...exceptions import InputError
+
+__all__ = ["HeldOut", "check_number"]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Samples in the coordinates of the training data, with the signs of their classes."""
+
+    z: FloatArray
+    signs: FloatArray
+
+    @classmethod
+    def of(cls, data: NumericDataset, X: Any, y: Any, *, missing: str) -> "HeldOut":
+        """Check and transform."""
+        z = (as_matrix(X, data.feature_names) - data.location) / data.scale
+        labels = np.asarray(y).ravel()
+        unknown = sorted(set(labels.tolist()) - set(data.classes.tolist()), key=str)
+        if len(z) == 0 or len(labels) != len(z) or unknown:
+            raise InputError(
+                "The validation data need at least one row, as many labels as rows, and no new classes; "
+                f"got {len(z)} rows, {len(labels)} labels, new classes {unknown}."
+            )
+        if np.isnan(z).any() and missing == "error":
+            raise InputError('The validation data hold NaN; fill them, or use missing="marginalize".')
+        return cls(z, np.where(labels == data.classes[0], 1.0, -1.0))
+
+
+def check_number(name: str, value: Any, low: float, high: float, *, open_low: bool = False) -> None:
+    """Raise `InputError` unless `value` is a number in the interval."""
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not number or not low <= value <= high or (open_low and value == low):
+        left = "(" if open_low else "["
+        raise InputError(f"{name} must be a number in {left}{low:g}, {high:g}], got {value!r}.")

@@ -1,0 +1,142 @@
+"""Constrained maximum margin with more than two classes: a family of binary programs, and what they make together."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import pandas as pd
+
+from ...data.numeric import NumericDataset
+from ...mixtures.classifier import MixtureClassifier
+from ...mixtures.parts import BinaryPart, binary_parts, join_parts, part_model
+from ...results.result import Check
+from ...results.status import BoundKind, Sense
+from .constrained import ConstrainedMaximumMargin
+
+__all__ = ["MulticlassMargin"]
+
+SHOWN = 5
+"""Samples that a check names."""
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassMargin:
+    """One `ConstrainedMaximumMargin` for each pair of classes, or for each class against the rest.
+
+    The programs share nothing, so the sum of their margins has its maximum where each has its own; `solve_parts` solves
+    them one after the other.   Source: Guo, Liu, Guo, Li, Geng 2018, section 2.3.
+
+    Parameters
+    ----------
+    X : DataFrame or array (n_samples, n_features)
+    y : array (n_samples,)
+        Two classes or more.
+    n_components, h, xi, tau, penalty, xi_growth, missing, seed
+        As in `ConstrainedMaximumMargin`.
+    strategy : {"one-vs-one", "one-vs-rest"}
+    class_name : str
+        What the labels are called in files.
+    n_dropped : int
+        Rows that were left out before; for the report.
+
+    Examples
+    --------
+    >>> X, y = [[0.0], [1.0], [5.0], [6.0], [10.0], [11.0]], ["a", "a", "b", "b", "c", "c"]
+    >>> problem = MulticlassMargin(X, y, n_components=1)
+    >>> [part.name for part in problem.parts], problem.binary(2).data.n_samples
+    (['a against b', 'a against c', 'b against c'], 4)
+    """
+
+    X: Any = field(repr=False)
+    y: Any = field(repr=False)
+    n_components: int = 3
+    h: float = 10.0
+    xi: float = 2.6
+    tau: float = 0.0025
+    penalty: Literal["exterior", "printed"] = "exterior"
+    strategy: Literal["one-vs-one", "one-vs-rest"] = field(default="one-vs-one", kw_only=True)
+    xi_growth: float = field(default=10.0, kw_only=True)
+    missing: Literal["error", "marginalize"] = field(default="error", kw_only=True)
+    seed: int = field(default=0, kw_only=True)
+    class_name: str = field(default="class", kw_only=True)
+    n_dropped: int = field(default=0, kw_only=True, repr=False)
+
+    title: ClassVar[str] = "Constrained maximum margin"
+    sense: ClassVar[Sense] = Sense.MAXIMIZE
+    bound_kind: ClassVar[BoundKind] = BoundKind.HEURISTIC
+
+    def __post_init__(self) -> None:
+        self.data.require_members(self.n_components)
+        self.binary(0)  # its checks of the settings are those of all parts
+
+    @cached_property
+    def data(self) -> NumericDataset:
+        """The samples, checked and standardised."""
+        return NumericDataset.from_arrays(self.X, self.y, missing=self.missing, n_dropped=self.n_dropped)
+
+    @cached_property
+    def parts(self) -> tuple[BinaryPart, ...]:
+        """Which samples each program separates."""
+        return binary_parts(self.data, self.strategy)
+
+    def binary(self, index: int) -> ConstrainedMaximumMargin:
+        """The formulation of a part, over the standardised samples; label 0 stands for its positive class."""
+        part = self.parts[index]
+        return ConstrainedMaximumMargin(
+            self.data.z[part.rows], part.labels, self.n_components, self.h, self.xi, self.tau, self.penalty,
+            xi_growth=self.xi_growth, missing="marginalize", seed=self.seed,
+        )  # fmt: skip
+
+    @cached_property
+    def binaries(self) -> tuple[ConstrainedMaximumMargin, ...]:
+        """The formulations of all parts."""
+        return tuple(self.binary(index) for index in range(len(self.parts)))
+
+    def join(self, models: list[MixtureClassifier]) -> MixtureClassifier:
+        """The classifier that the parts' models make."""
+        return join_parts(self.data, self.strategy, self.parts, models, class_name=self.class_name)
+
+    def evaluate(self, model: MixtureClassifier) -> float:
+        """Sum of the parts' soft margins, recomputed from the data, in nats."""
+        return float(sum(self.margins(model)))
+
+    def margins(self, model: MixtureClassifier) -> list[float]:
+        """Soft margin of each part."""
+        return [binary.evaluate(self._alone(model, k)) for k, binary in enumerate(self.binaries)]
+
+    def infeasibility(self, model: MixtureClassifier) -> float:
+        """Euclidean norm of all violations; 0 where every sample meets its target in every part."""
+        return float(sum(b.infeasibility(self._alone(model, k)) ** 2 for k, b in enumerate(self.binaries)) ** 0.5)
+
+    def violated_samples(self, model: MixtureClassifier) -> pd.DataFrame:
+        """The samples that miss xi, part by part, the worst first: part, row of the data, label, log-odds, miss."""
+        tables = []
+        for k, (part, binary) in enumerate(zip(self.parts, self.binaries, strict=True)):
+            table = binary.violated_samples(self._alone(model, k))
+            rows = part.rows[table["row"]]
+            table = table.assign(row=rows, label=self.data.classes[self.data.codes[rows]])
+            table.insert(0, "part", part.name)
+            tables.append(table)
+        return pd.concat([t for t in tables if len(t)] or tables[:1], ignore_index=True)
+
+    def check(self, model: MixtureClassifier) -> tuple[Check, ...]:
+        """For each part whether every sample is beyond xi, or how many are not, which, and by how much."""
+        table = self.violated_samples(model)
+        return tuple(self._check_part(k, table, model) for k in range(len(self.parts)))
+
+    def _check_part(self, k: int, table: pd.DataFrame, model: MixtureClassifier) -> Check:
+        part, n = self.parts[k], len(self.parts[k].rows)
+        name = f"every sample beyond xi, {part.name}"
+        missed = table[table["part"] == part.name]
+        if missed.empty:
+            least = self.binaries[k].log_odds(self._alone(model, k)).min()
+            return Check(name, True, f"{n} of {n} samples do; the least log-odds are {least:.4g}, xi is {self.xi:g}")
+        worst = ", ".join(
+            f"{row} by {violation:.3g}"
+            for row, violation in zip(missed["row"][:SHOWN], missed["violation"][:SHOWN], strict=True)
+        )
+        more = "" if len(missed) <= SHOWN else ", ..."
+        return Check(name, False, f"{len(missed)} of {n} samples miss xi = {self.xi:g}: row {worst}{more}")
+
+    def _alone(self, model: MixtureClassifier, k: int) -> MixtureClassifier:
+        return part_model(model, k, self.binaries[k].data.feature_names)

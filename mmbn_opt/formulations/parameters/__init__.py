@@ -1,0 +1,1 @@
+"""Parameters of a given structure: convex and smooth programs."""

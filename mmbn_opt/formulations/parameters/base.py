@@ -1,0 +1,108 @@
+"""What every formulation of the parameters of a given structure shares."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from ..._arrays import FloatArray
+from ...data.counts import refuse_large_network
+from ...data.discrete import DiscreteDataset
+from ...exceptions import InputError, SizeLimitError
+from ...networks.log_linear import LogLinearClassifier
+from ...networks.network import BayesianNetwork
+from ...networks.smoothing import Smoothing, as_smoothing
+from ...networks.structure import Structure
+from ..base import Formulation
+from ._factor_index import ParameterLayout
+
+__all__ = ["StructureParameters"]
+
+MAX_MARGINS = 100_000_000
+"""Most pairs of a sample and a class: methods that keep a multiplier for each hold several tables of 0.8 GB then."""
+
+
+@dataclass(frozen=True, eq=False)
+class StructureParameters(Formulation):
+    """Parameters of the class's factor and those of its children; the other factors change no posterior.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+    structure : Structure
+        Over the data's columns, in their order.
+    smoothing : float or Smoothing
+        Of the maximum-likelihood network that the search starts from, and that the other factors are taken from.
+    max_parameters : int
+        Larger vectors are refused.
+    """
+
+    data: DiscreteDataset
+    structure: Structure
+    smoothing: float | Smoothing = field(default=1.0, kw_only=True)
+    max_parameters: int = field(default=5_000_000, kw_only=True)
+
+    def __post_init__(self) -> None:
+        as_smoothing(self.smoothing)
+        self.data.require_learnable()
+        self.structure.require_columns((*self.data.feature_names, self.data.class_name))
+        if self.layout.size > self.max_parameters:
+            raise SizeLimitError(
+                f"{self.title} on this structure would have {self.layout.size:,} parameters; the limit is "
+                f"max_parameters={self.max_parameters:,}; the largest tables are {self._largest_blocks()}. Use fewer "
+                "parents, merge states, or raise the limit."
+            )
+        refuse_large_network(self.data, self.structure.parents)
+
+    def _largest_blocks(self) -> str:
+        """Names and cells of the three largest tables of the vector."""
+        cells = {self.structure.names[v]: prod(self.layout.shape(v)) for v in self.layout.nodes}
+        largest = sorted(cells, key=lambda name: -cells[name])[:3]
+        return ", ".join(f"{name!r} {cells[name]:,}" for name in largest) + (", ..." if len(cells) > 3 else "")
+
+    def _refuse_margins(self) -> None:
+        """Raise `SizeLimitError` when a number for every sample and class would be too much."""
+        if self.data.n_samples * self.data.n_classes <= MAX_MARGINS:
+            return
+        margins = self.merged.n_samples * self.data.n_classes
+        if margins > MAX_MARGINS:
+            raise SizeLimitError(
+                f"{self.title} keeps several tables of a number for every sample and class: "
+                f"{self.merged.n_samples:,} different samples and {self.data.n_classes} classes make {margins:,}; the "
+                f"limit is {MAX_MARGINS:,}. Learn from fewer rows, merge classes or states, or use a formulation that "
+                "passes over the samples (SmoothMargin, ConditionalLikelihood)."
+            )
+
+    @cached_property
+    def layout(self) -> ParameterLayout:
+        """Which CPT entries the vector holds, and where."""
+        return ParameterLayout(self.structure, self.data.cardinalities)
+
+    @cached_property
+    def merged(self) -> DiscreteDataset:
+        """The data with equal rows merged."""
+        return self.data.aggregate()
+
+    @cached_property
+    def maximum_likelihood(self) -> BayesianNetwork:
+        """Smoothed maximum-likelihood network of the structure."""
+        return BayesianNetwork.fit(self.structure, self.merged, self.smoothing)
+
+    def log_linear(self, solution: FloatArray) -> LogLinearClassifier:
+        """Classifier of a vector of log-parameters; the other factors keep their maximum-likelihood values."""
+        tables = list(self.maximum_likelihood.log_cpts)
+        for node, a, b in zip(self.layout.nodes, self.layout.starts[:-1], self.layout.starts[1:], strict=True):
+            tables[node] = np.array(solution[a:b]).reshape(self.layout.shape(node))
+        return LogLinearClassifier(self.structure, self.data.features, self.data.target, tuple(tables))
+
+    def log_parameters(self, model: "BayesianNetwork | LogLinearClassifier", log_zero: float) -> FloatArray:
+        """Vector of log-parameters of a model on this structure, `log_zero` in place of the logarithm of zero."""
+        if model.structure.parents != self.structure.parents or model.features != self.data.features:
+            raise InputError(
+                "The model's structure or variables are not those of the formulation; "
+                f"its edges are {model.structure.edges[:5]}{' ...' if len(model.structure.edges) > 5 else ''}."
+            )
+        tables = model.log_cpts if isinstance(model, BayesianNetwork) else model.log_factors
+        w = np.concatenate([tables[node].ravel() for node in self.layout.nodes])
+        return np.where(np.isneginf(w), log_zero, w)

@@ -1,0 +1,253 @@
+"""Maximum-margin parameters as a convex program."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ..._arrays import FloatArray
+from ...data.counts import contingency
+from ...exceptions import InputError
+from ...networks.log_linear import LogLinearClassifier
+from ...networks.network import BayesianNetwork
+from ...networks.smoothing import as_smoothing
+from ...programs.base import ProgramKind, ProgramSize
+from ...programs.convex import ConvexProgram
+from ...programs.mixed_integer import MixedIntegerProgram
+from ...results.result import Check
+from ...results.status import BoundKind, Sense
+from ..base import Start
+from ._checks import check_degeneracy, check_floor, check_renormalization, check_rows, check_structure
+from ._factor_index import margin_operator
+from .base import StructureParameters
+
+__all__ = ["MaxMarginRelaxation", "Normalization"]
+
+Normalization = Literal["hybrid", "floor", "published"]
+Model = LogLinearClassifier | BayesianNetwork
+
+DEFAULT_GAMMA = 10.0
+_LOG_ZERO = -700.0
+"""Stands for the logarithm of a probability of zero where there is no floor."""
+
+
+@dataclass(frozen=True, eq=False)
+class MaxMarginRelaxation(StructureParameters):
+    """Parameters of a structure with the least hinge loss of margins, rows summing to at most 1.
+
+    minimise  ``sum_m n_m max(0, gamma - min_c (Delta w)_mc) - alpha sum_i n_i w_i``   over log-parameters w
+
+    subject to ``sum_i exp(w_i) <= 1`` in each CPT row and ``w >= log(min_prob)``, where
+
+    * ``(Delta w)_mc = log P(c_m, x_m) - log P(c, x_m)`` for each rival class c,
+    * ``normalization="hybrid"``: as it stands; the second term is alpha times the negative log-likelihood of smoothed
+      counts ``n_i``, and makes the rows sum to 1 where the data speak;
+    * ``"floor"``: alpha = 0;
+    * ``"published"``: alpha = 0 and no floor, as in the paper. Then the row constraints never bind: the problem is a
+      linear program in disguise, B only rescales, and on separable data its infimum 0 is not attained.
+
+    With `B` instead of `gamma` the objective is the paper's ``1 / (2 gamma^2) + B (the above)``, minimised over
+    gamma too.
+
+    Variables: w, one an entry of the CPTs of the class and of its children.   Program: `ConvexProgram`; for "published"
+    also a linear program (see `ConvexProgram.linear_form`).   Bound: RELAXATION of the problem with rows that sum to
+    exactly 1; the same problem where the structure is renormalizable and there is no floor.
+    Source: Guo, Wilkinson & Schuurmans 2005, eq. 14; Pernkopf et al. 2012, eq. 9.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+    structure : Structure
+        Any DAG. Factors without the class keep their maximum-likelihood values; nodes of one state have no parameters.
+    gamma : float or None
+        Margin in nats that is asked for (``1 / lambda``); None and no `B`: 10.
+    B : float or None
+        Weight of the slacks in the papers' form.
+    normalization : {"hybrid", "floor", "published"}
+    alpha : float
+        Weight of the likelihood term of "hybrid".
+    min_prob : float
+        The floor, in (0, 1 / k) for every node of k states; not used by "published".
+    smoothing : float or Smoothing
+        Of the counts of the likelihood term and of the maximum-likelihood start.
+    max_nonzeros, max_parameters : int
+        Sizes above which the call is refused (the first only where a matrix is needed).
+
+    Examples
+    --------
+    >>> import mmbn_opt as mm
+    >>> data = mm.DiscreteDataset.from_arrays([["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"]] * 5, [0, 1, 1, 1] * 5)
+    >>> relaxation = MaxMarginRelaxation(data, mm.naive_bayes(data), gamma=2.0, normalization="floor")
+    >>> start = relaxation.trivial_start().model
+    >>> round(relaxation.evaluate(start), 3)
+    9.99
+    >>> program = relaxation.build()
+    >>> round(program.value(relaxation.encode(start)), 3), program.size.columns
+    (9.99, 10)
+    """
+
+    gamma: float | None = None
+    B: float | None = None
+    normalization: Normalization = "hybrid"
+    alpha: float = 0.03
+    min_prob: float = 1e-6
+    max_nonzeros: int = field(default=30_000_000, kw_only=True)
+
+    title: ClassVar[str] = "Convex relaxation"
+    emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX})
+    sense: ClassVar[Sense] = Sense.MINIMIZE
+    bound_kind: ClassVar[BoundKind] = BoundKind.RELAXATION
+
+    def __post_init__(self) -> None:
+        if self.normalization not in ("hybrid", "floor", "published"):
+            raise InputError(f'normalization must be "hybrid", "floor" or "published", got {self.normalization!r}.')
+        if self.gamma is not None and self.B is not None:
+            raise InputError(f"Give gamma or B, not both: got gamma={self.gamma!r}, B={self.B!r}.")
+        if self.gamma is None and self.B is None:
+            object.__setattr__(self, "gamma", DEFAULT_GAMMA)
+        for name in ("gamma", "B"):
+            if getattr(self, name) is not None:
+                _positive(name, getattr(self, name))
+        if self.normalization == "hybrid":
+            _positive("alpha", self.alpha)
+        super().__post_init__()
+        if self.normalization != "published":
+            most = max(self.data.cardinalities[v] for v in self.layout.nodes)
+            if not _is_number(self.min_prob) or not 0 < self.min_prob < 1 / most:
+                raise InputError(
+                    f"min_prob must lie in (0, 1/{most}), since a row of {most} states has to sum to at most 1; "
+                    f"got {self.min_prob!r}."
+                )
+
+    # -- the pieces ---------------------------------------------------------------------------------------------
+
+    @property
+    def log_floor(self) -> float:
+        """Logarithm of the floor; ``-inf`` for "published"."""
+        return -math.inf if self.normalization == "published" else math.log(self.min_prob)
+
+    @cached_property
+    def linear(self) -> FloatArray:
+        """``alpha n``: smoothed counts of the entries times alpha; zeros but for "hybrid"."""
+        if self.normalization != "hybrid":
+            return np.zeros(self.layout.size)
+        prior = as_smoothing(self.smoothing)
+        blocks = []
+        for node in self.layout.nodes:
+            rows, states = self.layout.shape(node)
+            counts = contingency(self.merged, [*self.structure.parents[node], node]).reshape(rows, states)
+            blocks.append((counts + prior.per_cell(states, rows)).ravel())
+        return self.alpha * np.concatenate(blocks)
+
+    @cached_property
+    def program(self) -> ConvexProgram:
+        """The convex program."""
+        self._refuse_margins()
+        return ConvexProgram(
+            margins=margin_operator(self.layout, self.merged),
+            row_ptr=self.layout.row_ptr,
+            gamma=self.gamma,
+            strength=self.B,
+            linear=self.linear,
+            log_floor=self.log_floor,
+            max_nonzeros=self.max_nonzeros,
+        )
+
+    def estimate_size(self, kind: ProgramKind = ProgramKind.CONVEX) -> ProgramSize:
+        """One column a parameter; a row a sample and rival and one a CPT row; non-zeros of the margin matrix."""
+        rows = self.merged.n_samples * (self.data.n_classes - 1)
+        return ProgramSize(self.layout.size, 0, rows + len(self.layout.row_ptr) - 1, 2 * rows * len(self.layout.nodes))
+
+    def refuse_oversized(self, kind: ProgramKind) -> None:
+        """Raise `SizeLimitError` when the multipliers would be too many; a matrix is refused where one is needed."""
+        self._refuse_margins()
+
+    def build(self, kind: ProgramKind = ProgramKind.CONVEX) -> ConvexProgram:
+        """Emit the convex program."""
+        if kind not in self.emits:
+            raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.emits))}, not {kind}.")
+        return self.program
+
+    def linear_program(self) -> MixedIntegerProgram:
+        """The published problem as a linear program with optimum H* (see `ConvexProgram.linear_form`)."""
+        return self.program.linear_form()
+
+    @property
+    def scale(self) -> float:
+        """Loss of all samples where no margin is reached."""
+        return self.program.scale
+
+    def prove_bound(self, multipliers: FloatArray) -> float:
+        """Lower bound of the optimum, computed afresh from multipliers (``stats["multipliers"]`` of a result).
+
+        Parameters
+        ----------
+        multipliers : float64 array (n_merged_samples, n_classes)
+            Any; what is not admissible is clipped.
+        """
+        return self.program.dual_value(multipliers)
+
+    # -- models and vectors -------------------------------------------------------------------------------------
+
+    def recover(self, solution: FloatArray) -> LogLinearClassifier:
+        """Classifier of a vector, its rows as they are (`LogLinearClassifier.normalize` makes a network of it)."""
+        return self.log_linear(solution)
+
+    def encode(self, model: Model, kind: ProgramKind = ProgramKind.CONVEX) -> FloatArray:
+        """Log-parameters of a model on this structure; the nearest feasible ones where it is outside (a floor)."""
+        return self.program.project(self.log_parameters(model, max(self.log_floor, _LOG_ZERO)))
+
+    def trivial_start(self) -> Start:
+        """The maximum-likelihood network, lifted to the floor."""
+        return Start(self.recover(self.encode(self.maximum_likelihood)), "maximum likelihood")
+
+    def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
+        """Nothing beyond maximum likelihood: the program is convex."""
+        return iter(())
+
+    def trivial_bound(self) -> float:
+        """The bound of all multipliers zero: 0 but for "hybrid", where it is the likelihood term's own optimum."""
+        return self.program.bound_of(0.0, self.linear)
+
+    def evaluate(self, model: Model) -> float:
+        """Objective of a model, from its log-joints; one outside the floor is judged at its nearest feasible point."""
+        w = self.encode(model)
+        joint = self.recover(w).log_joint(self.data.codes)
+        rows = np.arange(self.data.n_samples)
+        own = joint[rows, self.data.target_codes]
+        joint[rows, self.data.target_codes] = -np.inf
+        margins = own - joint.max(axis=1)
+        gamma = self.gamma
+        if gamma is None:
+            assert self.B is not None
+            from ...programs.convex_bounds import best_gamma
+
+            gamma = best_gamma(margins[:, None], np.ones((1, 1)), self.data.sample_weight, self.B)
+        loss = float(self.data.sample_weight @ np.maximum(gamma - margins, 0.0)) - float(self.linear @ w)
+        return loss if self.B is None else 0.5 / gamma**2 + self.B * loss
+
+    # -- checks -------------------------------------------------------------------------------------------------
+
+    def check(self, model: Model) -> tuple[Check, ...]:
+        """The given structure, rows and floor, renormalization, and what the published problem says of itself."""
+        tables = model.log_cpts if isinstance(model, BayesianNetwork) else model.log_factors
+        checks = [check_structure(self.structure, model), check_rows([tables[v] for v in self.layout.nodes])]
+        if self.normalization != "published":
+            checks.append(check_floor(min(float(tables[v].min()) for v in self.layout.nodes), self.min_prob))
+        checks.append(check_renormalization(model))
+        if self.normalization == "published":
+            margins = self.program.margins.margins(self.encode(model)).min(axis=1)
+            checks.append(check_degeneracy(float(margins.min()), "B" if self.gamma is None else "gamma"))
+        return tuple(checks)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _positive(name: str, value: Any) -> None:
+    if not _is_number(value) or not 0 < value < math.inf:
+        raise InputError(f"{name} must be a finite number > 0, got {value!r}.")

@@ -1,0 +1,1 @@
+"""Structures: parent sets as columns of a program."""

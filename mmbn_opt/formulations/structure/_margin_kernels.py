@@ -1,0 +1,121 @@
+"""Compiled value and group cuts of the cut-off margin sum, straight from the index tables."""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ..._arrays import FloatArray
+
+IntArray = NDArray[np.int32]
+
+TILE = 256
+"""Samples worked on at a time, so that their scores stay in the first cache."""
+
+
+@njit(cache=True, nogil=True)
+def margin_pass(
+    table: FloatArray,
+    first_row: IntArray,
+    place: NDArray[np.unsignedinteger],
+    labels: IntArray,
+    weight: FloatArray,
+    gamma: float,
+    binary: bool,
+    group: IntArray,
+    columns: NDArray[np.intp],
+    x: FloatArray,
+    loss: FloatArray,
+    intercept: FloatArray,
+    active: IntArray,
+    rival: IntArray,
+    first: int,
+    last: int,
+) -> int:
+    """Loss of every group at `x`, and the samples below gamma with their nearest rivals; returns how many they are.
+
+    Samples ``first`` to ``last - 1`` alone; what is found stands in `active` and `rival` from ``first`` on. Sample m
+    finds its entry of column k in row ``first_row[k] + place[k, m]`` of `table`.
+
+    ``margin_m = min_c sum_k x_k (log theta_k[true class] - log theta_k[c])``, for `binary` tables the sum of the
+    entries of the true class alone; loss_g = sum n_m (gamma - margin_m)_+. Samples must be in the order of their
+    groups. A loss's tangent is ``intercept_g - gradient_g . y``.
+    """
+    n_classes = table.shape[1]
+    scores = np.empty((TILE, n_classes))
+    margins = np.empty(TILE)
+    loss[:] = 0.0
+    intercept[:] = 0.0
+    n_active = 0
+    for start in range(first, last, TILE):
+        size = min(TILE, last - start)
+        if binary:
+            margins[:] = 0.0
+            for k in columns:
+                value = x[k]
+                top = first_row[k]
+                for i in range(size):
+                    margins[i] += value * table[top + place[k, start + i], labels[start + i]]
+        else:
+            scores[:] = 0.0
+            for k in columns:
+                value = x[k]
+                top = first_row[k]
+                for i in range(size):
+                    row = top + place[k, start + i]
+                    for c in range(n_classes):
+                        scores[i, c] += value * table[row, c]
+        for i in range(size):
+            m = start + i
+            nearest = -1
+            margin = margins[i]
+            if not binary:
+                label = labels[m]
+                best = -np.inf
+                for c in range(n_classes):
+                    if c != label and scores[i, c] > best:
+                        best = scores[i, c]
+                        nearest = c
+                margin = scores[i, label] - best
+            if margin < gamma:
+                loss[group[m]] += weight[m] * (gamma - margin)
+                intercept[group[m]] += weight[m] * gamma
+                active[first + n_active] = m
+                rival[first + n_active] = nearest
+                n_active += 1
+    return n_active
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def margin_gradients(
+    table: FloatArray,
+    first_row: IntArray,
+    place: NDArray[np.unsignedinteger],
+    labels: IntArray,
+    weight: FloatArray,
+    active: IntArray,
+    rival: IntArray,
+    binary: bool,
+    groups: NDArray[np.intp],
+    ends: NDArray[np.intp],
+    varying: NDArray[np.intp],
+    gradients: FloatArray,
+) -> None:
+    """For each k of `varying`: ``gradients[i, k]``, the sum of n_m times the log ratio over the active m of a group.
+
+    The group is g = ``groups[i]``; its active m are ``active[ends[g]]`` to ``active[ends[g + 1] - 1]``. The ratio is
+    that of ``theta_k`` at the true class to ``theta_k`` at the nearest rival (for `binary` tables the entry of the true
+    class). `labels` and `weight` are those of the active samples.
+    """
+    for k in varying:
+        top = first_row[k]
+        for i in range(len(groups)):
+            g = groups[i]
+            total = 0.0
+            if binary:
+                for a in range(ends[g], ends[g + 1]):
+                    total += weight[a] * table[top + place[k, active[a]], labels[a]]
+            else:
+                for a in range(ends[g], ends[g + 1]):
+                    row = top + place[k, active[a]]
+                    total += weight[a] * (table[row, labels[a]] - table[row, rival[a]])
+            gradients[i, k] = total

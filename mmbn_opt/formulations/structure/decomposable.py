@@ -1,0 +1,196 @@
+"""Decomposable scores through the same program, without margin rows."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._arrays import FloatArray
+from ...exceptions import InputError
+from ...heuristics.objectives import LinearLoss
+from ...heuristics.order_search import OrderSearch
+from ...heuristics.trees import naive_bayes, tan_cmi
+from ...networks.candidates import CandidateParents, refuse_large_choice
+from ...networks.network import BayesianNetwork
+from ...networks.parent_families import EdgeRules, Family, all_families, margin_families
+from ...networks.structure import Structure
+from ...networks.structure_class import StructureClass
+from ...programs.base import ProgramKind, ProgramSize
+from ...results.result import Check
+from ...scores.local import dominated_columns, local_scores
+from ...scores.predictive import DecomposableScore, family_score, structure_score
+from ..base import Start
+from .base import StructureFormulation
+
+__all__ = ["DecomposableStructure"]
+
+
+@dataclass(frozen=True, eq=False)
+class DecomposableStructure(StructureFormulation):
+    """Structure with the largest decomposable score.
+
+    maximise  ``sum_{i,k} w[i,k] eta[i,k]``  subject to one parent set a node and the rows of ``acyclicity``.
+
+    Variables: eta (candidates,), o (ordered nodes,).
+    Program: `MixedIntegerProgram`. Bound: EXACT for the candidate sets.
+    Source: Peharz & Pernkopf 2012, end of section 4 (eq. 19 without margin rows, objective of eq. 3). Parent sets that
+    score no better than a subset of theirs are left out, which changes no optimum (de Campos & Ji 2011).
+
+    Parameters
+    ----------
+    score : {"mdl", "bic", "bdeu", "loglik"}
+        In nats, to be maximised; see `mmbn_opt.scores.predictive.family_score`.
+    ess : float
+        Equivalent sample size of ``bdeu``.
+    parent_sets : {"all", "margin"}
+        All sets up to `max_parents`, the class an ordinary node; or the paper's restricted ones (the empty set or sets
+        with the class for features).
+    smoothing : float or Smoothing
+        Only for the parameters of the network that comes back.
+
+    The other parameters are those of `SoftMarginStructure`.
+
+    Examples
+    --------
+    >>> from mmbn_opt import DiscreteDataset
+    >>> data = DiscreteDataset.from_arrays([["a"], ["b"]] * 20, [0, 1] * 20)
+    >>> formulation = DecomposableStructure(data, score="bic")
+    >>> [len(options) for options in formulation.candidates.sets]
+    [2, 2]
+    """
+
+    score: DecomposableScore = "mdl"
+    ess: float = 1.0
+    parent_sets: Literal["all", "margin"] = "all"
+
+    title: ClassVar[str] = "Decomposable-score structure"
+    emits: ClassVar[frozenset[ProgramKind]] = StructureFormulation.emits | {ProgramKind.LINEAR_CHOICE}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.score not in ("mdl", "bic", "bdeu", "loglik"):
+            raise InputError(f'score must be "mdl", "bic", "bdeu" or "loglik", got {self.score!r}.')
+        if self.parent_sets not in ("all", "margin"):
+            raise InputError(f'parent_sets must be "all" or "margin", got {self.parent_sets!r}.')
+        if not 0 < self.ess < math.inf:
+            raise InputError(f"ess must be a finite number > 0, got {self.ess!r}.")
+
+    @cached_property
+    def structure_class(self) -> StructureClass:
+        """The class of structures that every claim is made for."""
+        return replace(super().structure_class, class_in_every_set=self.parent_sets == "margin")
+
+    def _families(self, rules: EdgeRules) -> list[list[Family]]:
+        within = None if self.restriction is None else self.restriction.partners
+        shape = self.data.n_features, self.max_parents, self.usable_features, within, rules
+        return margin_families(*shape, twins=False) if self.parent_sets == "margin" else all_families(*shape)
+
+    @cached_property
+    def _scored(self) -> tuple[CandidateParents, FloatArray]:
+        """Candidates that no subset of theirs equals or beats, and their local scores."""
+        everything = self._all_candidates()
+        scores = local_scores(self.merged, everything, self.score, self.ess)
+        useless = dominated_columns(everything, scores)
+        return everything.without(useless), scores[~useless]
+
+    @cached_property
+    def candidates(self) -> CandidateParents:
+        """Parent sets that a structure may choose from; dominated ones are left out."""
+        return self._scored[0]
+
+    @property
+    def local_scores(self) -> FloatArray:
+        """Local score of every column, in nats."""
+        return self._scored[1]
+
+    def choice_of(self, structure: Structure) -> NDArray[np.intp]:
+        """Columns of a structure; a parent set that was left out is replaced by its best subset."""
+        self._require_membership(structure)
+        chosen = []
+        for node, parents in enumerate(structure.parents):
+            inside = [s for s in self.candidates.sets[node] if set(s) <= set(parents)]
+            columns = [self.candidates.column_of[node, s] for s in inside]
+            chosen.append(max(columns, key=lambda k: self.local_scores[k]))
+        return np.array(chosen, dtype=np.intp)
+
+    def _check_cover(self) -> Check:
+        def worth(node: int, parents: tuple[int, ...]) -> float:
+            return family_score(self.merged, node, parents, self.score, self.ess)
+
+        missing, held = self.structure_class.uncovered_by_scores(self.candidates.sets, worth)
+        words = (
+            f"of the parent sets of the class that are not among the {self.candidates.n_columns:,} candidates, {held} "
+            "were scored anew: each holds a candidate that scores no less"
+        )
+        return Check("candidates cover the class", missing is None, missing or words)
+
+    def _loss(self) -> LinearLoss:
+        return LinearLoss(self.local_scores)
+
+    def _best_per_node(self) -> FloatArray:
+        return np.maximum.reduceat(self.local_scores, self.candidates.offsets[:-1])
+
+    def _score_part(self) -> tuple[None, FloatArray, FloatArray, FloatArray, float]:
+        """Costs are the distances to each node's best set: small numbers, and an offset that undoes the shift."""
+        best = self._best_per_node()
+        cost = np.repeat(best, np.diff(self.candidates.offsets)) - self.local_scores
+        return None, cost, np.zeros(0), np.zeros(0), -float(best.sum())
+
+    def estimate_size(self, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> ProgramSize:
+        """Rows, columns and an upper estimate of the non-zeros, without building anything large."""
+        return super().estimate_size(_as_built(kind))
+
+    def refuse_oversized(self, kind: ProgramKind) -> None:
+        """Raise `SizeLimitError` when a network or the row form would be over the limits."""
+        refuse_large_choice(self.data, self.candidates)
+        super().refuse_oversized(kind)
+
+    def build(self, kind: Any = ProgramKind.MIXED_INTEGER) -> Any:
+        """Emit the program; both kinds of choice program are one and the same `ChoiceProgram`."""
+        return super().build(_as_built(kind))
+
+    def encode(self, model: BayesianNetwork, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> FloatArray:
+        """Program vector of a network; see `StructureFormulation.encode`."""
+        return super().encode(model, _as_built(kind))
+
+    def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
+        """Naive Bayes, TAN by conditional mutual information, then what a search over orders finds from the better one.
+
+        Where a maximum branching is the optimum (`solved_by_branching`) there is nothing to search for.
+        """
+        best = self.choice_of(self.trivial_start().model.structure)
+        for name, make in (("naive_bayes", naive_bayes), ("tan_cmi", tan_cmi)):
+            structure = self.nearest(make(self.merged))
+            choice = self.choice_of(structure)
+            yield Start(self.model_of(structure), name)
+            if self.local_scores[choice].sum() > self.local_scores[best].sum():
+                best = choice
+        if self.solved_by_branching:
+            return
+        for choice, _ in OrderSearch(self.candidates, -self.local_scores, seed=seed, deadline=deadline).run(best):
+            yield Start(self.model_of(self.structure_of(choice)), "order_search")
+
+    @cached_property
+    def solved_by_branching(self) -> bool:
+        """Whether every node but the class has at most one parent besides the class, which is in all its sets.
+
+        The optimum is then the best of one maximum branching for each parent set of the class (Edmonds 1967).
+        """
+        c = self.candidates.class_index
+        return all(not s or (c in s and len(s) <= 2) for options in self.candidates.sets[:c] for s in options)
+
+    def trivial_bound(self) -> float:
+        """Every node with its best parent set, cycles or not."""
+        return float(self._best_per_node().sum())
+
+    def evaluate(self, model: BayesianNetwork) -> float:
+        """Score of a network's structure on the data."""
+        return structure_score(model.structure, self.data, self.score, self.ess)
+
+
+def _as_built(kind: ProgramKind) -> ProgramKind:
+    return ProgramKind.IMPLICIT_CONCAVE if kind is ProgramKind.LINEAR_CHOICE else kind

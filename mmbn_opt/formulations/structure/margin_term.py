@@ -1,0 +1,155 @@
+"""The projected program: structure columns alone, the margin sum as an implicit concave term.
+
+``f(eta) = sum_m n_m min(gamma, min_c sum_{i,k} alpha[i,k,m,c] eta[i,k])`` is concave and piecewise linear. At any
+point, with c*(m) the nearest rival and A_g the samples of group g below gamma,
+
+``f_g(y) <= gamma n(g without A_g) + sum_{m in A_g} n_m alpha[., ., m, c*(m)] . y``
+
+for every y, since each term is one affine piece of a minimum. Tables and index replace alpha, which is never formed.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._arrays import FloatArray
+from ...programs.choice import GroupCuts, WantedGroups
+from ...scores.margins import MarginTables
+
+__all__ = ["DEFAULT_GROUPS", "MarginTerm"]
+
+DEFAULT_GROUPS = 12
+"""Groups of samples of a term until a solver asks for another number."""
+
+_SAMPLES_A_PART = 2048
+
+
+class MarginTerm:
+    """The margin sum over groups of samples as a `ConcaveTerm`.
+
+    Groups hold samples of one class where there are enough groups, and otherwise whole classes; within a class samples
+    are dealt out in order.
+
+    Parameters
+    ----------
+    tables : MarginTables
+    gamma : float
+    n_groups : int
+    threads : int
+        No digit depends on it.
+
+    Examples
+    --------
+    >>> from mmbn_opt import DiscreteDataset, SoftMarginStructure
+    >>> data = DiscreteDataset.from_arrays([["a"], ["b"], ["b"]], [0, 1, 0])
+    >>> formulation = SoftMarginStructure(data)
+    >>> term = MarginTerm(formulation.tables, formulation.gamma, n_groups=2)
+    >>> x = formulation.encode(formulation.trivial_start().model)[:formulation.candidates.n_columns]
+    >>> cuts = term.cuts(x)
+    >>> bool(np.allclose(cuts.values, cuts.intercepts + cuts.gradients @ x))
+    True
+    """
+
+    def __init__(self, tables: MarginTables, gamma: float, n_groups: int, threads: int = 1) -> None:
+        self._threads = threads
+        n_groups = int(np.clip(n_groups, 1, tables.n_samples))
+        by_class = np.argsort(tables.labels, kind="stable")
+        group = np.empty(tables.n_samples, dtype=np.int32)
+        group[by_class] = _deal(tables.labels[by_class], tables.weight[by_class], n_groups)
+        order = np.argsort(group, kind="stable")
+        self._tables, self._gamma = tables, gamma  # tables: for another grouping
+        self._group = group[order]
+        simpler = tables.without_rivals()
+        self._table, self._binary = simpler.table, simpler.binary
+        self._first_row = tables.first_row
+        self._varying = np.flatnonzero(tables.first_row)
+        place = tables.index[:, order]
+        place -= tables.first_row[:, None]
+        # Half the memory to stream where the blocks of the table allow it.
+        width = np.uint16 if place.max(initial=0) < 2**16 else np.uint32
+        self._place = np.ascontiguousarray(place, dtype=width)
+        self._labels = np.ascontiguousarray(tables.labels[order])
+        self._weight = np.ascontiguousarray(tables.weight[order])
+        self._n_groups = int(group.max()) + 1
+        self._active = np.empty(tables.n_samples, dtype=np.int32)
+        self._rival = np.empty(tables.n_samples, dtype=np.int32)
+
+    @cached_property
+    def upper(self) -> FloatArray:
+        """gamma times the weight of each group."""
+        totals = np.bincount(self._group, weights=self._weight, minlength=self._n_groups)
+        return np.asarray(self._gamma * totals, dtype=np.float64)
+
+    @property
+    def n_parts(self) -> int:
+        """Number of (merged) samples."""
+        return len(self._labels)
+
+    def _map(self, work: Callable[[int], Any], count: int) -> list[Any]:
+        numbers = range(count)
+        return list(map(work, numbers) if self._threads == 1 else _workers(self._threads).map(work, numbers))
+
+    def _pass(self, x: FloatArray) -> tuple[FloatArray, FloatArray, list[slice]]:
+        """Loss and intercept of every group, and where the samples below gamma stand in `_active` and `_rival`."""
+        from ._margin_kernels import margin_pass
+
+        columns = self._varying[x[self._varying] != 0.0]
+        # By the number of samples alone, so that the number of threads changes no digit.
+        ends = np.linspace(0, len(self._labels), 1 + max(1, len(self._labels) // _SAMPLES_A_PART)).astype(int)
+        loss, intercept = np.empty((2, len(ends) - 1, self._n_groups))
+
+        def run(part: int) -> slice:
+            first, last = int(ends[part]), int(ends[part + 1])
+            count = margin_pass(
+                self._table, self._first_row, self._place, self._labels, self._weight, self._gamma, self._binary,
+                self._group, columns, x, loss[part], intercept[part], self._active, self._rival, first, last,
+            )  # fmt: skip
+            return slice(first, first + count)
+
+        found = self._map(run, len(ends) - 1)
+        return loss.sum(axis=0), intercept.sum(axis=0), found
+
+    def values(self, x: FloatArray) -> FloatArray:
+        """``f_g(x)``, shape (n_groups,)."""
+        return self.upper - self._pass(x)[0]
+
+    def cuts(self, x: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
+        """Values at `x`, and supergradients of all groups or of those that `wanted` picks by the values."""
+        from ._margin_kernels import margin_gradients
+
+        loss, intercept, found = self._pass(x)
+        values = self.upper - loss
+        groups = np.arange(self._n_groups) if wanted is None else wanted(values)
+        active = np.concatenate([self._active[part] for part in found])
+        rival = np.concatenate([self._rival[part] for part in found])
+        labels, weight = self._labels[active], self._weight[active]
+        ends = np.searchsorted(self._group[active], np.arange(self._n_groups + 1))
+        gradients = np.zeros((len(groups), len(x)))
+        shares = np.array_split(self._varying, self._threads)
+
+        def run(share: int) -> None:
+            margin_gradients(
+                self._table, self._first_row, self._place, labels, weight, active, rival, self._binary, groups, ends,
+                shares[share], gradients,
+            )  # fmt: skip
+
+        self._map(run, self._threads)
+        return GroupCuts(values, groups, (self.upper - intercept)[groups], gradients)
+
+    def regrouped(self, n_groups: int, threads: int = 1) -> "MarginTerm":
+        """The same sum over another number of groups, computed by `threads` threads."""
+        return MarginTerm(self._tables, self._gamma, n_groups, threads)
+
+
+@cache
+def _workers(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="margins")
+
+
+def _deal(labels: NDArray[np.int32], weight: FloatArray, n_groups: int) -> NDArray[np.int32]:
+    """Group of each sample (sorted by class): equal shares of the samples, consecutive in the order given."""
+    return np.asarray(np.arange(len(labels)) * n_groups // len(labels), dtype=np.int32)

@@ -1,0 +1,193 @@
+"""The soft margin and the binary soft margin of a structure as mixed-integer programs."""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..._arrays import FloatArray
+from ...exceptions import InputError, SizeLimitError
+from ...heuristics.objectives import MarginLoss
+from ...networks.candidates import refuse_large_choice
+from ...networks.network import BayesianNetwork
+from ...networks.smoothing import Dirichlet, Laplace
+from ...programs.base import ProgramKind
+from ...scores.margins import MAX_MARGIN_CELLS, MarginTables
+from ...scores.predictive import binary_soft_margin, log_odds, soft_margin
+from .base import StructureFormulation
+from .margin_term import DEFAULT_GROUPS, MarginTerm
+
+__all__ = ["BinarySoftMarginStructure", "MarginStructure", "SoftMarginStructure"]
+
+_MAX_INDEX_ENTRIES = 400_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class MarginStructure(StructureFormulation):
+    """Structure programs with one tau a merged sample, cut off at gamma."""
+
+    gamma: float = log_odds(0.9)
+    max_cells: int = field(default=MAX_MARGIN_CELLS, kw_only=True)
+
+    _binary: ClassVar[bool]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.gamma < math.inf:
+            raise InputError(f"gamma must be a finite number of nats > 0 (see log_odds), got {self.gamma!r}.")
+        if isinstance(self.prior, Laplace) and self.prior.pseudo_count == 0:
+            raise InputError("smoothing must be > 0 here: log 0 would make margins infinite.")
+
+    def refuse_oversized(self, kind: ProgramKind) -> None:
+        """Raise `SizeLimitError` when the margin tables, a network or the row form would be over the limits."""
+        self._refuse_tables()
+        refuse_large_choice(self.data, self.candidates)
+        super().refuse_oversized(kind)
+
+    def _refuse_tables(self) -> None:
+        MarginTables.refuse_oversized(self.merged, self.candidates, self.max_cells)
+
+    @cached_property
+    def tables(self) -> MarginTables:
+        """Margin coefficients of every column and merged sample."""
+        self._refuse_tables()
+        entries = self.candidates.n_columns * self.merged.n_samples
+        if entries > _MAX_INDEX_ENTRIES:
+            raise SizeLimitError(
+                f"The margin tables of {self.candidates.n_columns:,} candidate parent sets and "
+                f"{self.merged.n_samples:,} samples would have {entries:,} entries; the limit is "
+                f"{_MAX_INDEX_ENTRIES:,}. Lower max_parents or drop features."
+            )
+        return MarginTables.build(self.merged, self.candidates, self.prior, binary=self._binary)
+
+    def _loss(self) -> MarginLoss:
+        return MarginLoss(self.tables, self.gamma)
+
+    def _score_rows(self) -> int:
+        return self.merged.n_samples * (1 if self._binary else self.data.n_classes - 1)
+
+    def _score_columns(self) -> int:
+        return self.merged.n_samples
+
+    def _score_part(self) -> tuple[sp.csr_array, FloatArray, FloatArray, FloatArray, float]:
+        """``tau_m - sum_k alpha[k, m, c] eta_k <= 0``; minimise minus the weighted sum of tau."""
+        tables, n_columns = self.tables, self.candidates.n_columns
+        varying = np.flatnonzero(tables.index.any(axis=1))
+        dense = np.empty((tables.n_rows, len(varying)))
+        for place, column in enumerate(varying):
+            np.negative(tables.coefficients(int(column)), out=dense[:, place])
+        coefficients = sp.csr_array(dense)
+        coefficients = sp.csr_array(
+            (coefficients.data, varying[coefficients.indices], coefficients.indptr), shape=(tables.n_rows, n_columns)
+        )
+        per_sample = tables.n_rows // tables.n_samples
+        sample = np.repeat(np.arange(tables.n_samples), per_sample)
+        taus = sp.csr_array(
+            (np.ones(tables.n_rows), (np.arange(tables.n_rows), sample)), shape=(tables.n_rows, tables.n_samples)
+        )
+        matrix = sp.csr_array(sp.hstack([coefficients, taus]))
+        upper = np.full(tables.n_samples, self.gamma)
+        return matrix, np.zeros(n_columns), -tables.weight, upper, 0.0
+
+    def _projected_score(self) -> tuple[FloatArray, MarginTerm, float]:
+        return np.zeros(self.candidates.n_columns), MarginTerm(self.tables, self.gamma, n_groups=DEFAULT_GROUPS), 0.0
+
+    @property
+    def _score_equivalent(self) -> bool:
+        return isinstance(self.prior, Dirichlet)
+
+    def _score_values(self, choice: NDArray[np.intp]) -> FloatArray:
+        return np.minimum(self.tables.margins(choice), self.gamma)
+
+    def trivial_bound(self) -> float:
+        """No sample can bring more than gamma."""
+        return self.gamma * self.data.total_weight
+
+
+@dataclass(frozen=True, eq=False)
+class SoftMarginStructure(MarginStructure):
+    """Structure with the largest soft margin, as a mixed-integer program.
+
+    maximise  ``sum_m n_m tau_m``
+
+    subject to
+
+    * ``tau_m <= sum_{i,k} alpha[i,k,m,c] eta[i,k]`` for every rival class c,
+    * ``tau_m <= gamma``,
+    * ``sum_k eta[i,k] = 1``, eta binary: one parent set a node,
+    * the rows of ``acyclicity``.
+
+    Variables: eta (candidates,), tau (merged samples,), o (ordered nodes,).
+    Program: `MixedIntegerProgram`. Bound: EXACT for this class of structures and smoothing.
+    Source: Peharz & Pernkopf 2012, eq. 19; ``acyclicity="order-printed"`` is eq. 16, ``"order"`` its tightened form.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+        No missing cells, at least two classes; equal rows are merged.
+    max_parents : int
+        Most parents of a node, the class counted; class nodes may have feature parents.
+    acyclicity : {"auto", "order", "order-printed", "cluster"}
+    smoothing : float or Smoothing
+        Pseudo-count (> 0) of the maximum-likelihood parameters; 1 is Laplace's.
+    required_edges, forbidden_edges : tuple of (parent, child) names
+    max_columns, max_rows, max_nonzeros, max_cells : int
+        Size limits; a larger program is refused before it is built. The last is on the margin tables of all candidates
+        together, which grow with the states of the features and not with the rows.
+    restriction : CandidateRestriction or None
+        Fewer candidate parents, from `restrict_candidates`; the certificate says that the class is a restricted one.
+    gamma : float
+        Desired log margin in nats; ``log_odds(p)`` for posterior odds p : (1 - p).
+
+    Examples
+    --------
+    >>> from mmbn_opt import DiscreteDataset
+    >>> from mmbn_opt.programs import ProgramKind
+    >>> rows = [["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"]]
+    >>> data = DiscreteDataset.from_arrays(rows, ["no", "yes", "yes", "no"])  # exclusive or
+    >>> formulation = SoftMarginStructure(data, max_parents=2)
+    >>> formulation.build(ProgramKind.MIXED_INTEGER).size
+    ProgramSize(columns=16, integers=10, rows=12, nonzeros=40)
+    """
+
+    title: ClassVar[str] = "Soft-margin structure"
+    _binary: ClassVar[bool] = False
+
+    def evaluate(self, model: BayesianNetwork) -> float:
+        """Soft margin of a network on the data (eq. 9)."""
+        return soft_margin(model, self.data, self.gamma)
+
+
+@dataclass(frozen=True, eq=False)
+class BinarySoftMarginStructure(MarginStructure):
+    """Structure with the largest binary soft margin: each class against the rest, one margin row a sample.
+
+    maximise  ``sum_m n_m tau_m``  subject to  ``tau_m <= sum_{i,k} alpha_bar[i,k,m] eta[i,k]``  and the other rows of
+    `SoftMarginStructure`. For two classes it is the same program.
+
+    Variables: eta (candidates,), tau (merged samples,), o (ordered nodes,).
+    Program: `MixedIntegerProgram`. Bound: EXACT for this class of structures and smoothing.
+    Source: Peharz & Pernkopf 2012, section 5, eq. 20-25.
+
+    Parameters are those of `SoftMarginStructure`. The network that comes back has the ordinary parameters,
+    as in the paper.
+
+    Examples
+    --------
+    >>> from mmbn_opt import DiscreteDataset, SoftMarginStructure
+    >>> rows = [["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"]]
+    >>> data = DiscreteDataset.from_arrays(rows, [0, 1, 2, 0])
+    >>> BinarySoftMarginStructure(data).estimate_size().rows < SoftMarginStructure(data).estimate_size().rows
+    True
+    """
+
+    title: ClassVar[str] = "Binary soft-margin structure"
+    _binary: ClassVar[bool] = True
+
+    def evaluate(self, model: BayesianNetwork) -> float:
+        """Binary soft margin of a network's structure on the data."""
+        return binary_soft_margin(model.structure, self.data, self.gamma, self.prior)

@@ -1,0 +1,90 @@
+"""Compiled inner loops of the local search over margin tables."""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from mmbn_opt._arrays import FloatArray
+
+IntArray = NDArray[np.int32]
+
+
+_NOT_A_RIVAL = -1e300
+
+
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _rival_score(rest: FloatArray, entries: FloatArray) -> float:
+    """``max_c rest[c] + entries[c]``, in a form that compilers vectorise."""
+    rival = _NOT_A_RIVAL
+    for c in range(len(rest)):
+        value = rest[c] + entries[c]
+        if value > rival:
+            rival = value
+    return rival
+
+
+@njit(cache=True, nogil=True)
+def best_replacement(
+    table: FloatArray,
+    index: IntArray,
+    labels: IntArray,
+    weight: FloatArray,
+    gamma: float,
+    binary: bool,
+    scores: FloatArray,
+    old_column: int,
+    columns: NDArray[np.intp],
+    order: NDArray[np.intp],
+    cutoff: float,
+    rest: FloatArray,
+) -> tuple[int, float]:
+    """Column of `columns` that gives the least loss in place of `old_column`; (-1, cutoff) when none is below `cutoff`.
+
+    The loss is ``sum_m n_m (gamma - min(gamma, margin_m))``; a column is given up once its partial sum reaches the
+    best. `rest`, (n_samples, n_classes), is scratch space: scores without the old column, in the given order.
+    """
+    n_samples, n_classes = scores.shape
+    own = np.empty(n_samples)
+    for i in range(n_samples):
+        m = order[i]
+        row, label = index[old_column, m], labels[m]
+        own[i] = scores[m, label] - table[row, label]
+        if not binary:
+            for c in range(n_classes):
+                rest[i, c] = scores[m, c] - table[row, c]
+            rest[i, label] = _NOT_A_RIVAL
+    best_column, best_loss = -1, cutoff
+    for column in columns:
+        loss = 0.0
+        for i in range(n_samples):
+            m = order[i]
+            row = index[column, m]
+            margin = own[i] + table[row, labels[m]]
+            if not binary:
+                margin -= _rival_score(rest[i], table[row])
+            if margin < gamma:
+                loss += weight[m] * (gamma - margin)
+                if loss >= best_loss:
+                    break
+        if loss < best_loss:
+            best_column, best_loss = column, loss
+    return best_column, best_loss
+
+
+@njit(cache=True, nogil=True)
+def sample_losses(labels: IntArray, weight: FloatArray, gamma: float, binary: bool, scores: FloatArray) -> FloatArray:
+    """Loss ``n_m (gamma - min(gamma, margin_m))`` of every sample, shape (n_samples,)."""
+    n_samples, n_classes = scores.shape
+    losses = np.zeros(n_samples)
+    for m in range(n_samples):
+        label = labels[m]
+        margin = scores[m, label]
+        if not binary:
+            rival = -np.inf
+            for c in range(n_classes):
+                if c != label and scores[m, c] > rival:
+                    rival = scores[m, c]
+            margin -= rival
+        if margin < gamma:
+            losses[m] = weight[m] * (gamma - margin)
+    return losses

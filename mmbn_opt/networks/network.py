@@ -1,0 +1,210 @@
+"""Bayesian networks over discrete variables with a class: tables in logs, vectorised posteriors."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from mmbn_opt._arrays import FloatArray
+from mmbn_opt._lazy import delegate
+from mmbn_opt.data.counts import contingency, refuse_large_network
+from mmbn_opt.data.discrete import DiscreteDataset, encode_features
+from mmbn_opt.data.variable import DiscreteVariable
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.networks.exchange import NetworkExchange
+from mmbn_opt.networks.posterior import features_with_children, log_joint_observed, normalize_rows
+from mmbn_opt.networks.smoothing import Smoothing, as_smoothing
+from mmbn_opt.networks.structure import Structure
+
+__all__ = ["BayesianNetwork", "estimate_log_cpt"]
+
+logger = logging.getLogger(__name__)
+
+
+def estimate_log_cpt(data: DiscreteDataset, node: int, parents: Sequence[int], smoothing: Smoothing) -> FloatArray:
+    """Log of a smoothed maximum-likelihood CPT, shape (n_configurations, n_states).
+
+    ``log (n[h, j] + s) / (n[h] + s * n_states)`` (Peharz & Pernkopf 2012, eq. 2, with pseudo-count s). Parents are
+    taken in ascending order, the class last, the last one varying fastest. Without smoothing a configuration never
+    seen is uniform.
+    """
+    n_states = data.cardinalities[node]
+    counts = contingency(data, [*sorted(parents), node]).reshape(-1, n_states)
+    pseudo = smoothing.per_cell(n_states, counts.shape[0])
+    total = counts.sum(axis=1, keepdims=True) + pseudo * n_states
+    if n_empty := int((total == 0).sum()):
+        name = (*data.feature_names, data.class_name)[node]
+        logger.info("%r: %d of %d rows of its table were never seen and are uniform", name, n_empty, len(total))
+    with np.errstate(divide="ignore"):
+        table: FloatArray = np.log(np.where(total > 0, counts + pseudo, 1.0)) - np.log(
+            np.where(total > 0, total, float(n_states))
+        )
+    return table
+
+
+@dataclass(frozen=True, eq=False)
+class BayesianNetwork(NetworkExchange):
+    """A structure with conditional probability tables and the labels of its states.
+
+    Parameters
+    ----------
+    structure : Structure
+    features : tuple of DiscreteVariable
+    target : DiscreteVariable
+    log_cpts : tuple of float64 arrays
+        One a node, class last, shape (n_parent_configurations, n_states); parents ascending, the class last, the last
+        one varying fastest.
+
+    Examples
+    --------
+    >>> data = DiscreteDataset.from_arrays([["x"], ["y"], ["x"], ["y"]], ["no", "yes", "no", "no"])
+    >>> tree = Structure.from_names(["x0"], "class", [("class", "x0")])
+    >>> network = BayesianNetwork.fit(tree, data, smoothing=1.0)
+    >>> network.predict([["x"], ["y"]]).tolist()
+    ['no', 'no']
+    >>> network.predict_proba([["x"]]).round(4).tolist()
+    [[0.7826, 0.2174]]
+    >>> network.cpt("x0").round(3)
+    x0         x      y
+    class
+    no     0.600  0.400
+    yes    0.333  0.667
+    """
+
+    structure: Structure
+    features: tuple[DiscreteVariable, ...]
+    target: DiscreteVariable
+    log_cpts: tuple[FloatArray, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        names = tuple(v.name for v in (*self.features, self.target))
+        if names != self.structure.names:
+            raise InputError(f"Structure and variables disagree: {list(self.structure.names)} against {list(names)}.")
+        for node, variable in enumerate(self.variables):
+            shape = (prod(self.cardinalities[p] for p in self.structure.parents[node]), variable.cardinality)
+            if self.log_cpts[node].shape != shape:
+                raise InputError(
+                    f"The CPT of {variable.name!r} has shape {self.log_cpts[node].shape}; its parents call for {shape}."
+                )
+            if np.isnan(self.log_cpts[node]).any():
+                raise InputError(f"The CPT of {variable.name!r} holds NaN.")
+
+    @classmethod
+    def fit(cls, structure: Structure, data: DiscreteDataset, smoothing: float | Smoothing = 1.0) -> "BayesianNetwork":
+        """Smoothed maximum-likelihood parameters for a structure.
+
+        Parameters
+        ----------
+        smoothing : float or Smoothing
+            Pseudo-count per cell (1 is Laplace's), or ``Dirichlet(ess=...)``.
+
+        Raises
+        ------
+        SizeLimitError
+            When the tables together would have more than 50 million cells; nothing is counted then.
+        """
+        structure.require_columns((*data.feature_names, data.class_name))
+        refuse_large_network(data, structure.parents)
+        prior = as_smoothing(smoothing)
+        tables = [estimate_log_cpt(data, node, parents, prior) for node, parents in enumerate(structure.parents)]
+        return cls(structure, data.features, data.target, tuple(tables))
+
+    @property
+    def variables(self) -> tuple[DiscreteVariable, ...]:
+        """All variables, class last."""
+        return (*self.features, self.target)
+
+    @cached_property
+    def cardinalities(self) -> tuple[int, ...]:
+        """States of every node, class last."""
+        return tuple(v.cardinality for v in self.variables)
+
+    @property
+    def parents(self) -> dict[str, list[str]]:
+        """Parents by name, the class first."""
+        return self.structure.parent_names
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Class labels in code order."""
+        return self.target.labels
+
+    @property
+    def n_parameters(self) -> int:
+        """Free parameters."""
+        return sum(t.shape[0] * (t.shape[1] - 1) for t in self.log_cpts)
+
+    def cpt(self, name: str) -> pd.DataFrame:
+        """The CPT of a node: a row a parent configuration, a column a state."""
+        if name not in self.structure.names:
+            raise InputError(f"There is no node {name!r}; the nodes are {list(self.structure.names)}.")
+        node = self.structure.names.index(name)
+        parents = [self.variables[p] for p in self.structure.parents[node]]
+        index: pd.Index
+        if not parents:
+            index = pd.Index([""], name=None)
+        elif len(parents) == 1:
+            index = pd.Index(list(parents[0].states), name=parents[0].name)
+        else:
+            index = pd.MultiIndex.from_product([list(p.states) for p in parents], names=[p.name for p in parents])
+        columns = pd.Index(list(self.variables[node].states), name=name)
+        return pd.DataFrame(np.exp(self.log_cpts[node]), index=index, columns=columns)
+
+    def encode(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[np.int32]:
+        """Codes (n_samples, n_features) of a DataFrame (by name), a 2-D array (by position), or a DiscreteDataset."""
+        if isinstance(X, DiscreteDataset):
+            if X.features != self.features:
+                raise InputError("The data set's variables are not the network's; pass a DataFrame instead.")
+            return X.codes
+        if not isinstance(X, pd.DataFrame):
+            array = np.asarray(X)
+            if array.ndim != 2 or array.shape[1] != len(self.features):
+                raise InputError(f"X must have shape (n_samples, {len(self.features)}), got {array.shape}.")
+            X = pd.DataFrame(array, columns=[v.name for v in self.features])
+        return encode_features(X, self.features, unseen=unseen)
+
+    def log_joint(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
+        """``log P(c, x)`` for every class, shape (n_samples, n_classes); missing cells (-1) are summed out exactly."""
+        incomplete = (codes[:, features_with_children(self.structure)] < 0).any(axis=1)
+        if not incomplete.any():
+            return log_joint_observed(self, codes)
+        from mmbn_opt.networks.inference import log_joint_marginal
+
+        if incomplete.all():
+            return log_joint_marginal(self, codes)
+        out = np.empty((len(codes), self.target.cardinality))
+        out[~incomplete] = log_joint_observed(self, codes[~incomplete])
+        out[incomplete] = log_joint_marginal(self, codes[incomplete])
+        return out
+
+    def predict_log_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
+        """``log P(c | x)``; rows that are impossible under every class get the class prior."""
+        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._class_prior(), log=True)
+
+    def _class_prior(self) -> FloatArray:
+        prior: FloatArray = logsumexp(self.log_cpts[-1], axis=0) - np.log(self.log_cpts[-1].shape[0])
+        return prior
+
+    def predict_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
+        """``P(c | x)``, shape (n_samples, n_classes), columns as in `classes`."""
+        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._class_prior(), log=False)
+
+    def predict(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[Any]:
+        """Most probable class label of each row; the first one on a tie."""
+        labels: NDArray[Any] = self.classes[np.argmax(self.predict_proba(X, unseen=unseen), axis=1)]
+        return labels
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the DAG with matplotlib (extra ``plot``)."""
+        return delegate("plot_network")(self, ax=ax)
+
+    def _repr_html_(self) -> str:
+        html: str = delegate("network_html")(self)
+        return html

@@ -1,0 +1,142 @@
+"""Joint and posterior probabilities of many rows at once: blocks that stay in cache, one look-up a factor and class."""
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt._arrays import FloatArray
+
+if TYPE_CHECKING:
+    from mmbn_opt.networks.network import BayesianNetwork
+    from mmbn_opt.networks.structure import Structure
+
+__all__ = ["features_with_children", "log_joint_observed", "normalize_rows"]
+
+logger = logging.getLogger(__name__)
+
+_BLOCK = 8192
+"""Rows of a block; the working arrays of a few classes then fit into the cache of a core."""
+
+
+def log_joint_observed(network: "BayesianNetwork", codes: NDArray[np.integer[Any]]) -> FloatArray:
+    """``log P(c, observed part of x)`` for every class of rows that need no summation.
+
+    A missing feature without children drops out, since its table sums to one; other features must be there (see
+    `features_with_children`).
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    codes : integer array (n_samples, n_features)
+        State numbers; -1 only in features without children.
+
+    Returns
+    -------
+    float64 array (n_samples, n_classes)
+
+    Examples
+    --------
+    >>> from mmbn_opt import BayesianNetwork, DiscreteDataset, naive_bayes
+    >>> data = DiscreteDataset.from_arrays([["x"], ["y"]], [0, 1])
+    >>> network = BayesianNetwork.fit(naive_bayes(data), data)
+    >>> np.exp(log_joint_observed(network, np.array([[0], [1]]))).round(3).tolist()
+    [[0.333, 0.167], [0.167, 0.333]]
+    """
+    card, c = network.cardinalities, network.structure.class_index
+    n_classes = card[c]
+    # Features of each factor, the node last, and its table (n_classes or 1, cells + 1): the last cell is log 1, for a
+    # missing node.
+    factors: list[tuple[tuple[int, ...], FloatArray]] = []
+    for node, (parents, table) in enumerate(zip(network.structure.parents, network.log_cpts, strict=True)):
+        if node == c:
+            features, cells = tuple(parents), table.T
+        elif c in parents:
+            features = (*parents[:-1], node)
+            cells = table.reshape(-1, n_classes, card[node]).transpose(1, 0, 2).reshape(n_classes, -1)
+        else:
+            features, cells = (*parents, node), table.reshape(1, -1)
+        factors.append((features, np.pad(cells, ((0, 0), (0, 1)))))
+    out = np.empty((len(codes), n_classes))
+    for start in range(0, len(codes), _BLOCK):
+        block = codes[start : start + _BLOCK]
+        total = np.zeros((n_classes, len(block)))
+        for features, cells in factors:
+            cell = _cells(block, features, card)
+            if len(cells) == 1:
+                total += cells[0].take(cell)
+                continue
+            for k in range(n_classes):
+                total[k] += cells[k].take(cell)
+        out[start : start + _BLOCK] = total.T
+    return out
+
+
+def _cells(block: NDArray[np.integer[Any]], features: Sequence[int], card: Sequence[int]) -> NDArray[np.intp]:
+    """Number of each row's cell in a table over `features`, the last one varying fastest; -1 where that is missing."""
+    cell = np.zeros(len(block), dtype=np.intp)
+    for number, v in enumerate(features):
+        if number:
+            cell *= card[v]
+        cell += block[:, v]
+    if features:
+        cell[block[:, features[-1]] < 0] = -1
+    return cell
+
+
+def features_with_children(structure: "Structure") -> list[int]:
+    """Features that cannot just be left out when they are missing: parents of the class or of other features.
+
+    Examples
+    --------
+    >>> from mmbn_opt import Structure
+    >>> features_with_children(Structure.from_names(["a", "b"], "class", [("class", "a"), ("a", "b")]))
+    [0]
+    """
+    return sorted({p for parents in structure.parents for p in parents} - {structure.class_index})
+
+
+def normalize_rows(joint: FloatArray, fallback: FloatArray, *, log: bool) -> FloatArray:
+    """``P(c | x)`` from ``log P(c, x)``, in place; rows that are impossible under every class get `fallback`.
+
+    Parameters
+    ----------
+    joint : float64 array (n_samples, n_classes)
+        Overwritten by the answer.
+    fallback : float64 array (n_classes,)
+        Logarithms.
+    log : bool
+        Whether the answer is ``log P(c | x)``.
+
+    Examples
+    --------
+    >>> joint = np.array([[np.log(0.1), np.log(0.3)], [-np.inf, -np.inf]])
+    >>> normalize_rows(joint, np.log([0.5, 0.5]), log=False).round(3).tolist()
+    [[0.25, 0.75], [0.5, 0.5]]
+    """
+    n_impossible = 0
+    for start in range(0, len(joint), _BLOCK):
+        rows = joint[start : start + _BLOCK]
+        scores = np.ascontiguousarray(rows.T)
+        top = scores.max(axis=0)
+        impossible = np.isneginf(top)
+        if impossible.any():
+            n_impossible += int(impossible.sum())
+            scores[:, impossible] = fallback[:, None]
+            top = scores.max(axis=0)
+        scores -= top
+        weights = np.exp(scores)
+        total = weights.sum(axis=0)
+        if log:
+            scores -= np.log(total)
+            rows[:] = scores.T
+        else:
+            weights /= total
+            rows[:] = weights.T
+    if n_impossible:
+        logger.warning(
+            "%d of %d rows are impossible under every class; they get the class prior", n_impossible, len(joint)
+        )
+    return joint

@@ -1,0 +1,196 @@
+"""Directed acyclic graphs over the class and the features."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmbn_opt._lazy import delegate
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.networks.exchange import StructureExchange
+
+__all__ = ["Structure", "find_cycle", "from_edges"]
+
+
+def find_cycle(parents: Sequence[Sequence[int]]) -> list[int]:
+    """Nodes of some directed cycle, or an empty list.
+
+    Examples
+    --------
+    >>> find_cycle([[1], [0]])
+    [0, 1]
+    >>> find_cycle([[], [0]])
+    []
+    """
+    state = [0] * len(parents)  # 0 new, 1 on the path, 2 done
+    for root in range(len(parents)):
+        if state[root]:
+            continue
+        path, stack = [root], [iter(parents[root])]
+        state[root] = 1
+        while stack:
+            step = next(stack[-1], None)
+            if step is None:
+                state[path.pop()] = 2
+                stack.pop()
+            elif state[step] == 1:
+                cycle = path[path.index(step) :]
+                return sorted(cycle)
+            elif state[step] == 0:
+                state[step] = 1
+                path.append(step)
+                stack.append(iter(parents[step]))
+    return []
+
+
+@dataclass(frozen=True)
+class Structure(StructureExchange):
+    """A DAG over ``n_features`` features and the class.
+
+    Nodes are numbered 0 .. n_features - 1 for the features, in column order, and n_features for the class.
+
+    Parameters
+    ----------
+    feature_names : tuple of str
+    class_name : str
+    parents : tuple of tuple of int
+        Parents of every node, class last; sorted on construction.
+
+    Raises
+    ------
+    InputError
+        If the graph has a cycle (the cycle is named) or a parent does not exist.
+
+    Examples
+    --------
+    >>> tree = Structure.from_names(("a", "b"), "class", [("class", "a"), ("class", "b"), ("a", "b")])
+    >>> tree.parent_names
+    {'class': [], 'a': ['class'], 'b': ['a', 'class']}
+    >>> [tree.names[v] for v in tree.topological_order()]
+    ['class', 'a', 'b']
+    """
+
+    feature_names: tuple[str, ...]
+    class_name: str
+    parents: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        n_nodes = len(self.feature_names) + 1
+        if len(set(self.names)) != n_nodes:
+            raise InputError(f"Node names must be distinct, got {list(self.names)}.")
+        if len(self.parents) != n_nodes:
+            raise InputError(f"Structure needs parents for {n_nodes} nodes (class last), got {len(self.parents)}.")
+        object.__setattr__(self, "parents", tuple(tuple(sorted(set(ps))) for ps in self.parents))
+        for node, ps in enumerate(self.parents):
+            if any(not 0 <= p < n_nodes or p == node for p in ps):
+                raise InputError(f"Node {self.names[node]!r} has an impossible parent index in {list(ps)}.")
+        cycle = find_cycle(self.parents)
+        if cycle:
+            raise InputError(
+                f"The edges form a cycle through {[self.names[v] for v in cycle]}; remove one of its edges."
+            )
+
+    @classmethod
+    def from_names(cls, feature_names: Iterable[str], class_name: str, edges: Iterable[tuple[str, str]]) -> "Structure":
+        """Build from ``(parent, child)`` pairs of names."""
+        features = tuple(feature_names)
+        index = {name: k for k, name in enumerate((*features, class_name))}
+        parents: list[list[int]] = [[] for _ in index]
+        for parent, child in edges:
+            for name in (parent, child):
+                if name not in index:
+                    raise InputError(f"Edge {(parent, child)!r} names the unknown node {name!r}; known: {list(index)}.")
+            parents[index[child]].append(index[parent])
+        return cls(features, class_name, tuple(tuple(p) for p in parents))
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.feature_names)
+
+    @property
+    def class_index(self) -> int:
+        """Number of the class node (the last one)."""
+        return len(self.feature_names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all nodes, class last."""
+        return (*self.feature_names, self.class_name)
+
+    def require_columns(self, columns: tuple[str, ...]) -> None:
+        """Raise `InputError` unless the nodes are these columns, the class last."""
+        if self.names != columns:
+            raise InputError(f"The structure's nodes {list(self.names)} are not the data's columns in order.")
+
+    @property
+    def parent_names(self) -> dict[str, list[str]]:
+        """Parents by name, the class node first."""
+        order = [self.class_index, *range(self.n_features)]
+        return {self.names[v]: [self.names[p] for p in self.parents[v]] for v in order}
+
+    @property
+    def edges(self) -> list[tuple[str, str]]:
+        """All edges as ``(parent, child)`` names, sorted by child, then parent number."""
+        return [(self.names[p], self.names[v]) for v, ps in enumerate(self.parents) for p in ps]
+
+    @property
+    def max_parents(self) -> int:
+        """Largest number of parents of any node."""
+        return max(len(p) for p in self.parents)
+
+    def children(self, node: int) -> list[int]:
+        """Children of a node, ascending."""
+        return [v for v, ps in enumerate(self.parents) if node in ps]
+
+    def topological_order(self) -> list[int]:
+        """Parents before children; ties broken with the class first, then by number."""
+        remaining = {v: set(ps) for v, ps in enumerate(self.parents)}
+        order: list[int] = []
+        while remaining:
+            ready = [v for v, ps in remaining.items() if not ps]
+            node = self.class_index if self.class_index in ready else min(ready)
+            order.append(node)
+            del remaining[node]
+            for ps in remaining.values():
+                ps.discard(node)
+        return order
+
+    def moral_edges(self) -> set[tuple[int, int]]:
+        """Undirected edges ``(low, high)`` of the moral graph: the skeleton plus married parents."""
+        moral: set[tuple[int, int]] = set()
+        for v, ps in enumerate(self.parents):
+            family = sorted((*ps, v))
+            moral.update((a, b) for k, a in enumerate(family) for b in family[k + 1 :])
+        return moral
+
+    def markov_blanket(self, node: int) -> set[int]:
+        """Parents, children and the children's other parents."""
+        blanket = set(self.parents[node])
+        for child in self.children(node):
+            blanket |= {child, *self.parents[child]}
+        return blanket - {node}
+
+    def is_renormalizable(self) -> Any:
+        """Whether factors on this structure can be normalised with ``P(c | x)`` kept; if not, by which parents.
+
+        Examples
+        --------
+        >>> print(Structure.from_names(["x", "z"], "y", [("y", "x"), ("z", "x")]).is_renormalizable())
+        not renormalizable: 'x' has the parents 'y' and 'z', which are not adjacent
+        """
+        return delegate("renormalizability")(self)
+
+    def _repr_html_(self) -> str:
+        html: str = delegate("structure_html")(self)
+        return html
+
+
+def from_edges(data: Any, edges: Iterable[tuple[str, str]]) -> Structure:
+    """Structure over a data set's columns from ``(parent, child)`` names, the class under its own name.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+        Only its names are used.
+    """
+    return Structure.from_names(data.feature_names, data.class_name, edges)

@@ -1,0 +1,228 @@
+"""The class of structures that a claim is made for: in words, and as a test of a network and of a list of candidates.
+
+Written from the definition of the class alone, and from the data. Nothing here uses the candidates' own code, so that
+one can be held against the other.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.networks.structure import Structure, find_cycle
+
+__all__ = ["StructureClass"]
+
+ParentSet = tuple[int, ...]
+SetWorth = Callable[[int, ParentSet], float]
+"""Node and parent set in, the local score out."""
+
+TIE = 1e-9
+"""Relative difference that two ways of computing a local score may have."""
+
+SETS_HELD = 3_000
+"""Sets whose local score is computed anew; of more, so many are drawn."""
+
+
+@dataclass(frozen=True, eq=False)
+class StructureClass:
+    """All acyclic networks with at most `max_parents` parents a node that keep some rules.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+    max_parents : int
+    required, forbidden : tuple of (parent, child) names
+    partners : tuple or None
+        For every feature, and for the class last, the features that may be its parents besides required ones; the class
+        may be a parent of every feature. None: all.
+    partners_in_words : str
+    class_in_every_set : bool
+        Whether a feature that has parents has the class among them.
+
+    Examples
+    --------
+    >>> data = DiscreteDataset.from_arrays([["a", "u"], ["b", "v"]], [0, 1])
+    >>> print(StructureClass(data, 2, required=(("x0", "x1"),)))
+    all acyclic networks over 2 features and 'class' with at most 2 parents a node, with the edge x0 -> x1
+    """
+
+    data: DiscreteDataset
+    max_parents: int
+    required: tuple[tuple[str, str], ...] = ()
+    forbidden: tuple[tuple[str, str], ...] = ()
+    partners: tuple[tuple[int, ...], ...] | None = None
+    partners_in_words: str = ""
+    class_in_every_set: bool = False
+
+    def __str__(self) -> str:
+        n, name = self.data.n_features, self.data.class_name
+        features = f"{n} feature{'s' if n != 1 else ''}"
+        words = f"all acyclic networks over {features} and {name!r} with at most {self.max_parents} parents a node"
+        if self.class_in_every_set:
+            words += f", of which {name!r} is one wherever a feature has any"
+        for edges, what in ((self.required, "with"), (self.forbidden, "without")):
+            if edges:
+                told = ", ".join(f"{parent} -> {child}" for parent, child in edges)
+                words += f", {what} the edge{'s' if len(edges) > 1 else ''} {told}"
+        if self.partners is not None:
+            words += f"; a restricted class, every claim is within {self.partners_in_words}"
+        return words
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all nodes, the class last."""
+        return (*self.data.feature_names, self.data.class_name)
+
+    def idle(self) -> list[int]:
+        """Features of one declared state: no edge at them changes a margin or a score."""
+        return [j for j, size in enumerate(self.data.cardinalities[:-1]) if size == 1]
+
+    # -- one network ----------------------------------------------------------------------------------------------
+
+    def objection(self, structure: Structure) -> str | None:
+        """Why a structure is not in the class; None where it is."""
+        if structure.names != self.names:
+            return f"it is over the nodes {list(structure.names)}, not over {list(self.names)}"
+        if cycle := find_cycle(structure.parents):
+            return f"it has a cycle through {[self.names[v] for v in cycle]}"
+        for node, parents in enumerate(structure.parents):
+            if (reason := self._objection_to(node, parents)) is not None:
+                return reason
+        return None
+
+    def _objection_to(self, node: int, parents: Sequence[int]) -> str | None:
+        names, child, c = self.names, self.names[node], self.data.n_features
+        if len(parents) > self.max_parents:
+            return f"{child!r} has {len(parents)} parents, at most {self.max_parents} are allowed"
+        has = {names[p] for p in parents}
+        for parent, of in self.required:
+            if of == child and parent not in has:
+                return f"the required edge {parent} -> {child} is not there"
+        for parent, of in self.forbidden:
+            if of == child and parent in has:
+                return f"the forbidden edge {parent} -> {child} is there"
+        if self.class_in_every_set and node != c and parents and c not in parents:
+            return f"{child!r} has parents and {names[c]!r} is not among them"
+        if self.partners is not None:
+            must = {parent for parent, of in self.required if of == child}
+            for p in parents:
+                if p != c and p not in self.partners[node] and names[p] not in must:
+                    return f"{names[p]!r} is no candidate parent of {child!r}: {self.partners_in_words}"
+        return None
+
+    def nearest(self, parents: Sequence[Sequence[int]]) -> tuple[ParentSet, ...]:
+        """Parents of a structure in the class that keeps what it can of those given.
+
+        What is not allowed goes, what is required comes, and where that closes a cycle its nodes keep to what is
+        required. The required edges themselves have no cycle.
+        """
+        c = self.data.n_features
+        must = [sorted(self._required(node)) for node in range(len(self.names))]
+        chosen: list[ParentSet] = []
+        for node, given in enumerate(parents):
+            kept = list(must[node])
+            for p in sorted(given, key=lambda p: p != c):  # the class first, it tells most
+                if p not in kept and len(kept) < self.max_parents and self._may_join(node, p):
+                    kept.append(p)
+            chosen.append(tuple(sorted(kept)))
+        while cycle := find_cycle(chosen):
+            for node in cycle:
+                chosen[node] = tuple(must[node])
+        return tuple(chosen)
+
+    def _may_join(self, node: int, parent: int) -> bool:
+        edge = (self.names[parent], self.names[node])
+        allowed = self.partners is None or parent == self.data.n_features or parent in self.partners[node]
+        return edge not in self.forbidden and allowed
+
+    # -- a list of candidates ---------------------------------------------------------------------------------------
+
+    def parent_sets(self, node: int, *, with_class: bool = False) -> Iterator[ParentSet]:
+        """Every parent set that the class allows a node, or every one that holds the class node."""
+        c, must = self.data.n_features, self._required(node)
+        if with_class and c not in must:
+            must = {*must, c} if self._may_join(node, c) else set()
+            if not must:
+                return
+        others = [p for p in range(len(self.names)) if p != node and p not in must and self._may_join(node, p)]
+        for size in range(self.max_parents - len(must) + 1):
+            for some in combinations(others, size):
+                found = tuple(sorted((*must, *some)))
+                if not (self.class_in_every_set and node != c and found and c not in found):
+                    yield found
+
+    def _required(self, node: int) -> set[int]:
+        number = {name: k for k, name in enumerate(self.names)}
+        return {number[p] for p, of in self.required if of == self.names[node]}
+
+    def uncovered_by_margins(self, sets: Sequence[Sequence[ParentSet]]) -> str | None:
+        """A parent set of the class for which no candidate stands in margins; None where each has one.
+
+        A candidate stands for a set when it is a part of it (so that it closes no cycle that the set does not close)
+        and gives the same margins: the same parents but for those of one state, or any set without the class for a
+        feature.
+        The required parents alone are a part of every set, so that sets without the class need no list.
+        """
+        c, idle = self.data.n_features, set(self.idle())
+        for node, options in enumerate(sets):
+            listed, least = set(options), self._required(node)
+            least_will_do = node in idle or (node != c and c not in least)
+            if least_will_do and not any(set(s) == least for s in options):
+                return f"{self._said(node, tuple(sorted(least)))} is allowed, and no candidate stands for it"
+            if node in idle:
+                continue
+            for wanted in self.parent_sets(node, with_class=node != c):
+                if wanted in listed:
+                    continue
+                if any(tuple(p for p in wanted if p not in drop) in listed for drop in _parts(idle & set(wanted))):
+                    continue
+                return f"{self._said(node, wanted)} is allowed, and no candidate stands for it"
+        return None
+
+    def uncovered_by_scores(
+        self, sets: Sequence[Sequence[ParentSet]], worth: SetWorth, *, seed: int = 0
+    ) -> tuple[str | None, str]:
+        """A parent set of the class that beats all candidates within it, and how many sets were looked at.
+
+        Each set that is no candidate needs one inside of it that scores as well; both scores are computed by `worth`.
+        """
+        missing = [
+            (node, wanted)
+            for node, options in enumerate(sets)
+            for listed in [set(options)]
+            for wanted in self.parent_sets(node)
+            if wanted not in listed
+        ]
+        held = missing
+        if len(missing) > SETS_HELD:
+            rng = np.random.default_rng(seed)
+            held = [missing[k] for k in np.sort(rng.choice(len(missing), SETS_HELD, replace=False))]
+        known: dict[tuple[int, ParentSet], float] = {}
+
+        def valued(node: int, parents: ParentSet) -> float:
+            if (node, parents) not in known:
+                known[node, parents] = worth(node, parents)
+            return known[node, parents]
+
+        for node, wanted in held:
+            listed = set(sets[node])
+            inside = [s for size in range(len(wanted)) for s in combinations(wanted, size) if s in listed]
+            value = worth(node, wanted)
+            best = max((valued(node, s) for s in inside), default=-math.inf)
+            if best < value - TIE * max(1.0, abs(value)):
+                return f"{self._said(node, wanted)} scores {value:.9g}, the best candidate in it {best:.9g}", ""
+        drawn = f"{len(held):,} drawn of the {len(missing):,}" if len(held) < len(missing) else f"all {len(held):,}"
+        return None, drawn
+
+    def _said(self, node: int, parents: ParentSet) -> str:
+        return f"{self.names[node]!r} with the parents {[self.names[p] for p in parents]}"
+
+
+def _parts(some: set[int]) -> Iterator[set[int]]:
+    """Non-empty subsets."""
+    for size in range(1, len(some) + 1):
+        yield from map(set, combinations(sorted(some), size))

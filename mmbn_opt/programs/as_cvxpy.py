@@ -1,0 +1,105 @@
+"""Convex programs as models of cvxpy: blocks vectorised, the weights as parameters."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mmbn_opt._arrays import FloatArray
+from mmbn_opt.programs.convex import ConvexProgram
+
+__all__ = ["CvxpyModel", "cvxpy_model"]
+
+
+@dataclass(frozen=True, eq=False)
+class CvxpyModel:
+    """A cvxpy problem and where its parts are.
+
+    The objective is divided by the total weight: interior-point solvers break on the unscaled one from about a thousand
+    samples on.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+    w, slack, gamma : cvxpy variables
+        Log-parameters (n,), slacks (n_samples,), and the margin, which is None where the program fixes it.
+    hinge_weight, linear_weight : cvxpy parameters
+        Weights of the slacks (B, or 1) and of the likelihood term (B, or 1); change them and solve again.
+    margin_rows : cvxpy constraint
+        ``Delta w + slack >= gamma delta``; its dual values are the multipliers times ``scale``.
+    scale : float
+        What the objective was divided by.
+    sample, rival : int arrays
+        Of each margin row.
+    """
+
+    problem: Any
+    w: Any
+    slack: Any
+    gamma: Any
+    hinge_weight: Any
+    linear_weight: Any
+    margin_rows: Any
+    scale: float
+    sample: NDArray[np.intp]
+    rival: NDArray[np.intp]
+
+    def multipliers(self, program: ConvexProgram) -> FloatArray | None:
+        """Multipliers of the fixed-gamma form, shape (n_samples, n_classes); None when the solver returned none."""
+        values = self.margin_rows.dual_value
+        if values is None:
+            return None
+        y = np.zeros((program.margins.n_samples, program.margins.n_classes))
+        y[self.sample, self.rival] = np.asarray(values) * self.scale / (program.strength or 1.0)
+        return y
+
+
+def cvxpy_model(program: ConvexProgram) -> CvxpyModel:
+    """Write a convex program down for cvxpy (extra: none, cvxpy is a core dependency).
+
+    Raises
+    ------
+    SizeLimitError
+        When the margin matrix would have more non-zeros than the program allows.
+
+    Examples
+    --------
+    >>> import mmbn_opt as mm
+    >>> from mmbn_opt import MaxMarginRelaxation
+    >>> data = mm.DiscreteDataset.from_arrays([["a"], ["a"], ["b"]] * 5, [0, 1, 1] * 5)
+    >>> model = cvxpy_model(MaxMarginRelaxation(data, mm.naive_bayes(data), B=1.0).build())
+    >>> model.problem.is_dpp(), model.w.shape, model.gamma is not None
+    (True, (6,), True)
+    """
+    import cvxpy as cp
+
+    margins = program.margins
+    matrix, sample, rival = margins.matrix(program.max_nonzeros)
+    n_blocks, n = len(program.row_ptr) - 1, margins.n_parameters
+    w, slack = cp.Variable(n, name="w"), cp.Variable(margins.n_samples, nonneg=True, name="slack")
+    asked = np.broadcast_to(program.delta, (margins.n_samples, margins.n_classes))[sample, rival]
+    scale = float(margins.weight.sum())
+    strength = 1.0 if program.strength is None else program.strength
+    hinge_weight = cp.Parameter(nonneg=True, value=strength, name="hinge_weight")
+    linear_weight = cp.Parameter(nonneg=True, value=strength, name="linear_weight")
+    gamma: Any = None if program.gamma is not None else cp.Variable(pos=True, name="gamma")
+    objective = hinge_weight * ((margins.weight / scale) @ slack)
+    if program.linear.any():
+        objective = objective - linear_weight * ((program.linear / scale) @ w)
+    if gamma is not None:
+        objective = objective + (0.5 / scale) * cp.power(gamma, -2)
+    spread = sp.csr_array(
+        (np.ones(len(sample)), (np.arange(len(sample)), sample)), shape=(len(sample), len(margins.weight))
+    )
+    right = asked * gamma if program.gamma is None else asked * program.gamma
+    margin_rows = matrix @ w + spread @ slack >= right
+    sums = sp.csr_array((np.ones(n), np.arange(n), program.row_ptr), shape=(n_blocks, n))
+    constraints = [margin_rows, sums @ cp.exp(w) <= 1]
+    if np.isfinite(program.log_floor):
+        constraints.append(w >= program.log_floor)
+    problem = cp.Problem(cp.Minimize(objective), constraints)
+    return CvxpyModel(
+        problem, w, slack, gamma, hinge_weight, linear_weight, margin_rows, scale, sample.astype(np.intp), rival
+    )

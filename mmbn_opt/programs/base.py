@@ -1,0 +1,68 @@
+"""What every kind of program says of itself: its kind, its size, its value; pure data, always a minimum."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from mmbn_opt._arrays import FloatArray
+from mmbn_opt.exceptions import SizeLimitError
+
+__all__ = ["Program", "ProgramKind", "ProgramSize"]
+
+
+class ProgramKind(Enum):
+    """The kinds of program that dispatch matches between formulations and solvers."""
+
+    MIXED_INTEGER = "mixed-integer linear program"
+    IMPLICIT_CONCAVE = "choice program with an implicit concave term"
+    LINEAR_CHOICE = "choice program with a linear objective"
+    NONLINEAR = "nonlinear program"
+    CONVEX = "convex program"
+    QUADRATIC = "quadratic margin program"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class ProgramSize:
+    """Size of a program, known before it is built.
+
+    Parameters
+    ----------
+    columns, integers, rows, nonzeros : int
+        Counts; `nonzeros` may be an upper estimate.
+    """
+
+    columns: int
+    integers: int
+    rows: int
+    nonzeros: int
+
+    def refuse_over(self, *, max_rows: int, max_nonzeros: int, what: str) -> None:
+        """Raise `SizeLimitError` with the figures when a limit is exceeded."""
+        if self.rows > max_rows or self.nonzeros > max_nonzeros:
+            raise SizeLimitError(
+                f"{what} would have {self.rows:,} rows and up to {self.nonzeros:,} non-zeros in "
+                f"{self.columns:,} columns; "
+                f"the limits are max_rows={max_rows:,} and max_nonzeros={max_nonzeros:,}. "
+                "Lower max_parents, use the binary soft margin (one row a sample), forbid edges, or raise the limits."
+            )
+
+
+class Program(Protocol):
+    """What every kind of program can say of itself; solvers ask for the rest by kind."""
+
+    @property
+    def kind(self) -> ProgramKind:
+        """Kind that dispatch matches."""
+
+    @property
+    def size(self) -> ProgramSize:
+        """Exact size."""
+
+    def value(self, x: FloatArray) -> float:
+        """Objective at `x`, a minimum."""
+
+    def violation(self, x: FloatArray) -> float:
+        """Largest violation of a constraint at `x`."""

@@ -1,0 +1,126 @@
+"""Boxes of allowed columns of a choice program: what cannot be chosen any more, and how one node parts a box.
+
+Compiled, on words of 64 bits; `mmbn_opt.programs.tree_proof` keeps the boxes of a search.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from mmbn_opt._arrays import BoolArray
+
+__all__ = ["cluster_row", "pack_bits", "propagate", "split_box"]
+
+Bits = NDArray[np.uint64]
+
+
+def cluster_row(members: BoolArray, owner: NDArray[np.intp], parents: BoolArray) -> BoolArray:
+    """Columns that give a member of a node set its parents from outside: in an acyclic choice at least one is 1.
+
+    `owner` is the node of each column, `parents` the parents in each column.
+    """
+    row: BoolArray = members[owner] & ~(parents & members).any(axis=1)
+    return row
+
+
+def pack_bits(parents: BoolArray) -> Bits:
+    """Rows of a bool matrix as words of 64 bits, lowest bit first."""
+    n_words = max(1, -(-parents.shape[1] // 64))
+    words = np.zeros((len(parents), n_words), dtype=np.uint64)
+    for j in range(parents.shape[1]):
+        words[:, j // 64] |= parents[:, j].astype(np.uint64) << np.uint64(j % 64)
+    return words
+
+
+@njit(cache=True, nogil=True)
+def propagate(allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, roots: NDArray[np.intp]) -> bool:
+    """Take away columns that close a cycle with edges common to all columns of their nodes; False if none is left.
+
+    `allowed` is changed in place; `bits` are the parents of each column in words. Where ``roots[t] >= 0``, node t may
+    not take that column above a smaller node (`ChoiceProgram.root_columns`).
+    """
+    nodes = len(offsets) - 1
+    n_words = bits.shape[1]
+    one = np.uint64(1)
+    below = np.zeros((nodes, n_words), dtype=np.uint64)
+    common = np.zeros(n_words, dtype=np.uint64)
+    changed = True
+    while changed:
+        changed = False
+        below[:] = 0
+        for i in range(nodes):
+            count = 0
+            for k in range(offsets[i], offsets[i + 1]):
+                if allowed[k]:
+                    for w in range(n_words):
+                        common[w] = bits[k, w] if count == 0 else common[w] & bits[k, w]
+                    count += 1
+            if count == 0:
+                return False
+            for j in range(nodes):
+                if (common[j >> 6] >> np.uint64(j & 63)) & one:
+                    below[j, i >> 6] |= one << np.uint64(i & 63)
+        for middle in range(nodes):
+            for top in range(nodes):
+                if (below[top, middle >> 6] >> np.uint64(middle & 63)) & one:
+                    for w in range(n_words):
+                        below[top, w] |= below[middle, w]
+        for i in range(nodes):
+            for k in range(offsets[i], offsets[i + 1]):
+                if allowed[k]:
+                    for w in range(n_words):
+                        if bits[k, w] & below[i, w]:
+                            allowed[k] = False
+                            changed = True
+                            break
+        for top in range(nodes):
+            k = roots[top]
+            if k >= 0 and allowed[k] and _root_of_smaller(top, k, allowed, offsets, bits, below[top]):
+                changed = True
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _root_of_smaller(
+    top: int, root: int, allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, below: Bits
+) -> bool:
+    """Keep smaller nodes from under `top` as a root: its root column goes, or columns that would hang them there."""
+    one = np.uint64(1)
+    for i in range(top):
+        if (below[i >> 6] >> np.uint64(i & 63)) & one:
+            allowed[root] = False
+            return True
+    for k in range(offsets[top], offsets[top + 1]):
+        if allowed[k] and k != root:
+            return False
+    gone = False
+    for i in range(top):
+        for k in range(offsets[i], offsets[i + 1]):
+            if allowed[k]:
+                hangs = (bits[k, top >> 6] >> np.uint64(top & 63)) & one != 0
+                for w in range(len(below)):
+                    hangs = hangs or bits[k, w] & below[w] != 0
+                if hangs:
+                    allowed[k] = False
+                    gone = True
+    return gone
+
+
+@njit(cache=True, nogil=True)
+def split_box(
+    allowed: BoolArray,
+    columns: NDArray[np.intp],
+    node: int,
+    offsets: NDArray[np.intp],
+    bits: Bits,
+    roots: NDArray[np.intp],
+    boxes: BoolArray,
+) -> BoolArray:
+    """Boxes in which `node` takes one of `columns` each, propagated; which of them are not empty."""
+    alive = np.empty(len(columns), dtype=np.bool_)
+    for b in range(len(columns)):
+        boxes[b] = allowed
+        for k in range(offsets[node], offsets[node + 1]):
+            boxes[b, k] = k == columns[b]
+        alive[b] = propagate(boxes[b], offsets, bits, roots)
+    return alive

@@ -1,0 +1,238 @@
+"""Convex margin programs over blocks of log-probabilities, matrix-free."""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mmbn_opt._arrays import FloatArray, IntArray
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.programs.base import ProgramKind, ProgramSize
+from mmbn_opt.programs.convex_bounds import (
+    admissible_multipliers,
+    best_gamma,
+    free_margin_value,
+    nearest_feasible,
+    support_function,
+)
+from mmbn_opt.programs.margin_kernels import add_adjoint
+from mmbn_opt.programs.margin_operator import MarginOperator
+from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
+
+__all__ = ["ConvexProgram"]
+
+BOUND_RADIUS = 1000.0
+"""Without a floor, dual bounds are over log-parameters of at least minus this: multipliers that sum to zero only up to
+rounding would have no bound otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexProgram:
+    """Hinge loss of margins over blocks of log-probabilities.
+
+    With gamma fixed
+
+        minimise  sum_m n_m max(0, max_c gamma delta_mc - (Delta w)_mc) - linear.w
+        s.t.      sum_i exp(w_i) <= 1 in each block,  w >= log_floor,
+
+    and with `strength` B instead, ``1 / (2 gamma^2) + B (that)``, minimised over gamma > 0 as well, which is
+    eliminated: the vector is w alone.
+
+    Parameters
+    ----------
+    margins : MarginOperator
+    row_ptr : int64 array (n_blocks + 1,)
+        Where each block starts in w.
+    gamma : float or None
+    strength : float or None
+        B. Exactly one of the two is given.
+    linear : float64 array (n,)
+        Zeros where there is no such term.
+    log_floor : float
+        ``-inf`` for none.
+    delta : float64 array (n_samples or 1, n_classes)
+        Scale of the margin asked for; ones for the plain margin.
+
+    Notes
+    -----
+    Dual bounds of programs without a floor hold over ``w >= -1000`` (see `dual_value`).
+    """
+
+    margins: MarginOperator
+    row_ptr: IntArray
+    gamma: float | None
+    strength: float | None
+    linear: FloatArray
+    log_floor: float
+    delta: FloatArray = field(default_factory=lambda: np.ones((1, 1)))
+    max_nonzeros: int = 30_000_000
+
+    def __post_init__(self) -> None:
+        if (self.gamma is None) == (self.strength is None):
+            raise InputError(f"Give gamma or strength, not both: got gamma={self.gamma!r}, strength={self.strength!r}.")
+        n, k = self.margins.n_parameters, self.margins.n_classes
+        if self.linear.shape != (n,) or int(self.row_ptr[-1]) != n:
+            raise InputError(f"The program has {n} parameters; linear {self.linear.shape}, blocks {self.row_ptr[-1]}.")
+        if self.delta.shape == (1, 1):
+            object.__setattr__(self, "delta", np.full((1, k), float(self.delta[0, 0])))
+        if self.delta.shape not in ((1, k), (self.margins.n_samples, k)):
+            raise InputError(f"delta has shape {self.delta.shape}; asked for are ({self.margins.n_samples}, {k}).")
+
+    @property
+    def kind(self) -> ProgramKind:
+        """Always `ProgramKind.CONVEX`."""
+        return ProgramKind.CONVEX
+
+    @property
+    def size(self) -> ProgramSize:
+        """Parameters; margin rows and blocks; non-zeros that the margin matrix would have."""
+        rows = self.margins.n_samples * (self.margins.n_classes - 1)
+        return ProgramSize(
+            self.margins.n_parameters, 0, rows + len(self.row_ptr) - 1, 2 * rows * self.margins.n_factors
+        )
+
+    @property
+    def scale(self) -> float:
+        """What the losses of all samples add up to where no margin is reached: total weight times gamma times B."""
+        gamma = 1.0 if self.gamma is None else self.gamma
+        return float(self.margins.weight.sum()) * gamma * (self.strength or 1.0)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the blocks never bind, so that the program is a linear one in disguise (see `linear_form`)."""
+        return math.isinf(self.log_floor) and not self.linear.any()
+
+    @property
+    def bound_floor(self) -> float:
+        """Floor of the set over which dual bounds hold."""
+        return max(self.log_floor, -BOUND_RADIUS)
+
+    @cached_property
+    def frequency(self) -> FloatArray:
+        """Share of the sample weight that looks up each entry of w, for any class."""
+        counts = np.zeros((self.margins.patterns.shape[0], 1))
+        weight = np.ascontiguousarray(self.margins.weight[:, None] / self.margins.weight.sum())
+        add_adjoint(self.margins.index, self.margins.start, weight, counts)
+        return self.margins.scatter(np.repeat(counts, self.margins.n_classes, axis=1))
+
+    @cached_property
+    def at_floor(self) -> NDArray[np.bool_]:
+        """Entries that lie on the floor at an optimum, whatever the rest.
+
+        No sample of their class looks them up and the linear term has no weight on them: raising them helps rivals.
+        """
+        if math.isinf(self.log_floor):
+            return np.zeros(self.margins.n_parameters, dtype=bool)
+        own = np.zeros((self.margins.n_samples, self.margins.n_classes))
+        own[np.arange(self.margins.n_samples), self.margins.labels] = self.margins.weight
+        counts = np.zeros((self.margins.patterns.shape[0], self.margins.n_classes))
+        add_adjoint(self.margins.index, self.margins.start, own, counts)
+        unseen: NDArray[np.bool_] = (self.margins.scatter(counts) == 0) & (self.linear <= 0)
+        return unseen
+
+    def hinge(self, margins: FloatArray, gamma: float) -> float:
+        """Weighted hinge sum of margins (own class +inf)."""
+        slack = (gamma * self.delta - margins).max(axis=1)
+        return float(self.margins.weight @ np.maximum(slack, 0.0))
+
+    def best_gamma(self, w: FloatArray) -> float:
+        """The fixed gamma, or the best one for `w`."""
+        if self.gamma is not None:
+            return self.gamma
+        assert self.strength is not None
+        return best_gamma(self.margins.margins(w), self.delta, self.margins.weight, self.strength)
+
+    def value(self, w: FloatArray) -> float:
+        """Objective at `w` (which is not checked here: see `violation`)."""
+        margins = self.margins.margins(w)
+        if self.gamma is not None:
+            return self.hinge(margins, self.gamma) - float(self.linear @ w)
+        assert self.strength is not None
+        gamma = best_gamma(margins, self.delta, self.margins.weight, self.strength)
+        return 0.5 / gamma**2 + self.strength * (self.hinge(margins, gamma) - float(self.linear @ w))
+
+    def violation(self, w: FloatArray) -> float:
+        """Largest excess of a block sum over 1 or of the floor over an entry."""
+        sums = np.add.reduceat(np.exp(np.minimum(w, 700.0)), self.row_ptr[:-1])
+        floor = 0.0 if math.isinf(self.log_floor) else float((self.log_floor - w).max())
+        return max(0.0, float(sums.max()) - 1.0, floor)
+
+    def is_feasible(self, w: FloatArray, tolerance: float = 1e-6) -> bool:
+        """Whether `w` satisfies blocks and floor within `tolerance`."""
+        return bool(np.isfinite(w).all()) and self.violation(w) <= tolerance
+
+    def project(self, w: FloatArray) -> FloatArray:
+        """Nearest feasible point."""
+        return nearest_feasible(w, self.row_ptr, self.log_floor)
+
+    def dual_value(self, y: FloatArray) -> float:
+        """Rigorous lower bound from any multipliers of shape (n_samples, n_classes); inadmissible ones are clipped."""
+        allowed = admissible_multipliers(np.array(y), self.margins.labels, self.margins.weight)
+        return self.bound_of(float((self.delta * allowed).sum()), self.linear + self.margins.adjoint(allowed))
+
+    def bound_of(self, dual_margin: float, v: FloatArray) -> float:
+        """Lower bound from ``S = sum delta y`` and ``v = linear + Delta' y``; concave in both: averages are allowed."""
+        support, _ = support_function(v, self.row_ptr, self.bound_floor)
+        if self.gamma is not None:
+            return self.gamma * dual_margin - support
+        assert self.strength is not None
+        return free_margin_value(dual_margin, support, self.strength)
+
+    @property
+    def trivial_bound(self) -> float:
+        """The bound of no multipliers."""
+        return self.bound_of(0.0, self.linear)
+
+    def first_point(self) -> FloatArray:
+        """Every row uniform."""
+        sizes = np.diff(self.row_ptr)
+        return np.repeat(-np.log(sizes), sizes)
+
+    def at_gamma(self, gamma: float) -> "ConvexProgram":
+        """The same program with gamma fixed."""
+        return ConvexProgram(
+            self.margins, self.row_ptr, gamma, None, self.linear, self.log_floor, self.delta, self.max_nonzeros
+        )
+
+    def linear_form(self) -> MixedIntegerProgram:
+        """``min sum n_m h_m  s.t.  Delta u + h >= delta, h >= 0``, without blocks; columns u, then h.
+
+        Every margin row sums to zero over each CPT, so that a shift of w by a constant satisfies all blocks and leaves
+        the margins: without floor and linear term the optimum is ``gamma H*``, or ``1.5 (B H*)^(2/3)``, with H* the
+        optimum of this linear program, at ``w = gamma u - shift``.
+        """
+        if not self.is_linear:
+            raise InputError(
+                "Only the published problem (no floor, no likelihood term) has a linear form; "
+                'use normalization="published".'
+            )
+        matrix, sample, rival = self.margins.matrix(self.max_nonzeros)
+        n_rows, n, m = len(sample), self.margins.n_parameters, self.margins.n_samples
+        slack = sp.csr_array((np.ones(n_rows), (np.arange(n_rows), sample)), shape=(n_rows, m))
+        asked = np.broadcast_to(self.delta, (m, self.margins.n_classes))[sample, rival]
+        return MixedIntegerProgram(
+            c=np.concatenate([np.zeros(n), self.margins.weight]),
+            A=sp.csr_array(sp.hstack([matrix, slack], format="csr")),
+            row_lower=np.ascontiguousarray(asked, dtype=np.float64),
+            row_upper=np.full(n_rows, np.inf),
+            col_lower=np.concatenate([np.full(n, -np.inf), np.zeros(m)]),
+            col_upper=np.full(n + m, np.inf),
+            integrality=np.zeros(n + m, dtype=bool),
+            column_names=(*(f"u_{i}" for i in range(n)), *(f"h_{k}" for k in range(m))),
+        )
+
+    def from_linear_form(self, u: FloatArray) -> FloatArray:
+        """The point ``gamma u - shift`` with the best gamma for `u`, the shift as small as the blocks allow."""
+        hinge = self.hinge(self.margins.margins(u), 1.0)
+        gamma = self.gamma if self.gamma is not None else 1.0
+        if self.gamma is None:
+            assert self.strength is not None
+            # A separating u can be scaled without end; 1e3 is far beyond any margin of use.
+            gamma = min(1e3, (self.strength * hinge) ** (-1 / 3)) if hinge > 0 else 1e3
+        w: FloatArray = gamma * u
+        # One shift for all, so that every margin stays.
+        sums = np.logaddexp.reduceat(w, self.row_ptr[:-1])
+        return w - max(0.0, float(sums.max()))

@@ -1,0 +1,120 @@
+"""Mixed-integer linear programs: rows, columns, integers, and groups of which one column is chosen."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mmbn_opt._arrays import FloatArray
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.programs.base import ProgramKind, ProgramSize
+
+__all__ = ["MixedIntegerProgram", "PrimalHeuristic"]
+
+PrimalHeuristic = Callable[[FloatArray], FloatArray | None]
+"""Point in, a better integral point out, or None."""
+
+
+@dataclass(frozen=True, eq=False)
+class MixedIntegerProgram:
+    """``min c'x + offset  s.t.  row_lower <= A x <= row_upper,  col_lower <= x <= col_upper,  x_j integer for j in I``.
+
+    Parameters
+    ----------
+    c : float64 array (n_columns,)
+    A : scipy CSR array (n_rows, n_columns)
+    row_lower, row_upper : float64 arrays (n_rows,); infinities where a side is free
+    col_lower, col_upper : float64 arrays (n_columns,)
+    integrality : bool array (n_columns,)
+    offset : float
+    column_names, row_names : tuple of str, or empty
+    choice_groups : tuple of int arrays
+        Columns of which exactly one is 1 (one parent set per node).
+    primal_heuristic : callable or None
+        Optional: turns a fractional point into a better integral one; a solver that cannot use it ignores it.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> from mmbn_opt.programs import MixedIntegerProgram
+    >>> program = MixedIntegerProgram(
+    ...     c=np.array([-1.0, -2.0]), A=sp.csr_array(np.array([[1.0, 1.0]])),
+    ...     row_lower=np.array([-np.inf]), row_upper=np.array([1.0]),
+    ...     col_lower=np.zeros(2), col_upper=np.ones(2), integrality=np.ones(2, dtype=bool))
+    >>> program.value(np.array([0.0, 1.0])), program.violation(np.array([1.0, 1.0]))
+    (-2.0, 1.0)
+    """
+
+    c: FloatArray
+    A: sp.csr_array
+    row_lower: FloatArray
+    row_upper: FloatArray
+    col_lower: FloatArray
+    col_upper: FloatArray
+    integrality: NDArray[np.bool_]
+    offset: float = 0.0
+    column_names: tuple[str, ...] = ()
+    row_names: tuple[str, ...] = ()
+    choice_groups: tuple[NDArray[np.intp], ...] = field(default=())
+    primal_heuristic: PrimalHeuristic | None = None
+
+    def __post_init__(self) -> None:
+        n_rows, n_columns = self.A.shape
+        expected = {"c": n_columns, "col_lower": n_columns, "col_upper": n_columns, "integrality": n_columns}
+        expected |= {"row_lower": n_rows, "row_upper": n_rows}
+        for name, length in expected.items():
+            shape = getattr(self, name).shape
+            if shape != (length,):
+                raise InputError(f"MixedIntegerProgram.{name} has shape {shape}, but A calls for ({length},).")
+        if self.column_names and len(self.column_names) != n_columns:
+            raise InputError(f"{len(self.column_names)} column names for {n_columns} columns.")
+        if not np.isfinite(self.c).all() or not np.isfinite(self.A.data).all():
+            raise InputError("MixedIntegerProgram coefficients must be finite: c or A holds NaN or inf.")
+
+    @property
+    def kind(self) -> ProgramKind:
+        """Always `ProgramKind.MIXED_INTEGER`."""
+        return ProgramKind.MIXED_INTEGER
+
+    @property
+    def size(self) -> ProgramSize:
+        """Exact size of the program."""
+        n_rows, n_columns = self.A.shape
+        return ProgramSize(n_columns, int(self.integrality.sum()), n_rows, int(self.A.nnz))
+
+    def value(self, x: FloatArray) -> float:
+        """Objective ``c'x + offset`` at `x`."""
+        return float(self.c @ x) + self.offset
+
+    def violation(self, x: FloatArray) -> float:
+        """Largest violation of a row, a column bound or integrality at `x`."""
+        activity = np.asarray(self.A @ x)
+        parts = [
+            self.row_lower - activity,
+            activity - self.row_upper,
+            self.col_lower - x,
+            x - self.col_upper,
+            np.abs(x - np.round(x))[self.integrality],
+        ]
+        return max((float(part.max()) for part in parts if part.size), default=0.0)
+
+    def is_feasible(self, x: FloatArray, tolerance: float = 1e-6) -> bool:
+        """Whether `x` satisfies all rows, bounds and integrality within `tolerance`."""
+        return bool(np.isfinite(x).all()) and self.violation(x) <= tolerance
+
+    def polish(self, x: FloatArray, tolerance: float = 1e-5) -> FloatArray:
+        """Round the integer columns of a nearly integral `x`; the others stay as they are."""
+        polished = np.array(x, dtype=np.float64)
+        rounded = np.round(polished[self.integrality])
+        close = np.abs(rounded - polished[self.integrality]) <= tolerance
+        polished[np.flatnonzero(self.integrality)[close]] = rounded[close]
+        return polished
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the heuristic behind when the program travels to another process."""
+        state = dict(self.__dict__)
+        state["primal_heuristic"] = None
+        return state

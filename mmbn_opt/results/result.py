@@ -1,0 +1,159 @@
+"""What a user gets back: the model, its certificate, both statuses, both bounds and the history."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt._lazy import delegate
+from mmbn_opt.exceptions import SolverError
+from mmbn_opt.programs.base import ProgramSize
+from mmbn_opt.results.bounds import ObjectiveBounds
+from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
+from mmbn_opt.results.trace import BoundTrace
+
+__all__ = ["Certificate", "Check", "Result", "Seconds"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at again.
+
+    Parameters
+    ----------
+    name : str
+    ok : bool or None
+        None where the claim could not be re-proved and stands as the solver's own.
+    detail : str
+        What was compared, with figures.
+    """
+
+    name: str
+    ok: bool | None
+    detail: str
+
+    def __str__(self) -> str:
+        mark = {True: "ok", False: "FAILED", None: "claimed"}[self.ok]
+        return f"[{mark}] {self.name}: {self.detail}"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The checks of one model, recomputed from the data.
+
+    Examples
+    --------
+    >>> checks = (Check("acyclic", True, "3 nodes, 2 edges"), Check("bound", None, "as claimed by highs"))
+    >>> certificate = Certificate(checks)
+    >>> certificate.ok
+    True
+    >>> print(certificate)
+    [ok] acyclic: 3 nodes, 2 edges
+    [claimed] bound: as claimed by highs
+    """
+
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are checks and none of them failed."""
+        return bool(self.checks) and all(check.ok is not False for check in self.checks)
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """Checks that failed."""
+        return tuple(check for check in self.checks if check.ok is False)
+
+    def __str__(self) -> str:
+        return "\n".join(str(check) for check in self.checks)
+
+    def _repr_html_(self) -> str:
+        html: str = delegate("certificate_html")(self)
+        return html
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Where the wall-clock time went, in seconds."""
+
+    build: float = 0.0
+    heuristics: float = 0.0
+    solve: float = 0.0
+    total: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Answer of `mmbn_opt.solve`, in the formulation's own sense.
+
+    Parameters
+    ----------
+    model : BayesianNetwork or other model, or None
+        The best model found, whatever ended the run.
+    certificate : Certificate
+        What was re-checked from the data.
+    termination_status, solution_status
+        Why the run stopped; what `solution` holds.
+    raw_status : str
+        The solver's own words.
+    solution : float64 array or None
+        The program's vector that stands for `model`.
+    bounds : ObjectiveBounds
+        `primal_bound` is the model's objective recomputed from the data.
+    trace : BoundTrace
+    sense : Sense
+    formulation : Formulation
+    solver_name, solver_version, solver_rule : str
+        `solver_rule` says why ``solver="auto"`` chose this one.
+    seconds : Seconds
+    program_size : ProgramSize or None
+        None when the time limit left no time to build the program.
+    settings, stats : mapping
+    parts : tuple of Result
+        Results of the programs that this one is made of; empty for a single program.
+    """
+
+    model: Any
+    certificate: Certificate
+    termination_status: TerminationStatus
+    solution_status: SolutionStatus
+    raw_status: str
+    solution: NDArray[np.float64] | None
+    bounds: ObjectiveBounds
+    trace: BoundTrace
+    sense: Sense
+    formulation: Any
+    solver_name: str
+    solver_version: str
+    solver_rule: str = ""
+    seconds: Seconds = field(default_factory=Seconds)
+    program_size: ProgramSize | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    stats: Mapping[str, Any] = field(default_factory=dict)
+    parts: "tuple[Result, ...]" = ()
+
+    def raise_for_status(self) -> "Result":
+        """Return the result itself, or raise `SolverError` when it holds no model or a check failed."""
+        if self.model is None:
+            raise SolverError(
+                f"{self.solver_name} returned no model: {self.termination_status.sentence} "
+                f"Raw status: {self.raw_status}."
+            )
+        if not self.certificate.ok:
+            raise SolverError(
+                f"The answer of {self.solver_name} failed its checks: {'; '.join(map(str, self.certificate.failures))}"
+            )
+        return self
+
+    def __repr__(self) -> str:
+        return (
+            f"Result({type(self.formulation).__name__}, {self.termination_status}, {self.bounds}, "
+            f"solver={self.solver_name}, {self.seconds.total:.2f} s, "
+            f"certificate {'ok' if self.certificate.ok else 'NOT ok'})"
+        )
+
+    def _repr_html_(self) -> str:
+        html: str = delegate("result_html")(self)
+        return html

@@ -1,0 +1,186 @@
+"""Margin coefficients in index tables: every log-margin of every structure, without forming alpha."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.counts import joint_codes
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.exceptions import SizeLimitError
+from mmbn_opt.networks.candidates import CandidateParents
+from mmbn_opt.networks.network import estimate_log_cpt
+from mmbn_opt.networks.smoothing import Smoothing
+from mmbn_opt.scores.predictive import one_against_rest_log_cpt
+
+__all__ = ["MAX_MARGIN_CELLS", "MarginTables"]
+
+MAX_MARGIN_CELLS = 200_000_000
+"""Most numbers in the tables of all candidates together: 1.6 GB."""
+
+
+@dataclass(frozen=True, eq=False)
+class MarginTables:
+    """Log-factors of all candidate parent sets, looked up by sample.
+
+    Sample m sees, in column e, the entry ``index[e, m]`` of `table`: for the soft margin a row of log-factors over the
+    classes (their difference between the true class and a rival is alpha of Peharz & Pernkopf 2012, eq. 12), for the
+    binary soft margin the row of alpha-bar (eq. 23) over what the true class may be.
+
+    Parameters
+    ----------
+    binary : bool
+    table : float64 array (n_entries, n_classes)
+    index : int32 array (n_columns, n_samples)
+    labels : int32 array (n_samples,)
+    weight : float64 array (n_samples,)
+    """
+
+    binary: bool
+    table: FloatArray
+    index: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    weight: FloatArray
+
+    @classmethod
+    def build(
+        cls, data: DiscreteDataset, candidates: CandidateParents, smoothing: Smoothing, *, binary: bool
+    ) -> "MarginTables":
+        """Tables for every column of `candidates`; `data` should be aggregated."""
+        sizes = cls.block_sizes(data, candidates)
+        starts = np.concatenate([[0], np.cumsum(sizes)]) + 1
+        index = np.zeros((candidates.n_columns, data.n_samples), dtype=np.int32)
+        table = np.zeros((int(starts[-1]), data.n_classes))  # entry 0: columns that are the same for every class
+        c = candidates.class_index
+        for column, (node, parents) in enumerate(candidates.columns):
+            if not sizes[column]:
+                continue
+            others = [p for p in parents if p != c]
+            configuration = others if node == c else [*others, node]
+            start = int(starts[column])
+            table[start : start + int(sizes[column])] = cls._block(data, node, parents, smoothing, binary=binary)
+            index[column] = joint_codes(data, configuration) + start
+        return cls(binary, table, index, data.target_codes.astype(np.int32), data.sample_weight)
+
+    @staticmethod
+    def block_sizes(data: DiscreteDataset, candidates: CandidateParents) -> NDArray[np.int64]:
+        """Entries of every column, shape (n_columns,); 0 where the column is the same for every class."""
+        c, parents, owner = candidates.class_index, candidates.parent_array, candidates.owner
+        card = np.array(data.cardinalities, dtype=np.float64)
+        states = np.append(np.where(np.arange(c + 1) == c, 1.0, card), 1.0)  # the last is that of no parent, -1
+        moves = (owner == c) | (parents == c).any(axis=1)
+        entries = states[parents].prod(axis=1) * states[owner]
+        # Far beyond any limit a float is exact enough, and does not overflow.
+        return np.where(moves, np.minimum(entries, 2.0**53), 0.0).astype(np.int64)
+
+    @staticmethod
+    def refuse_oversized(
+        data: DiscreteDataset, candidates: CandidateParents, max_cells: int = MAX_MARGIN_CELLS
+    ) -> None:
+        """Raise `SizeLimitError` when the tables of all candidates together would have more than `max_cells` numbers.
+
+        Parameters
+        ----------
+        data : DiscreteDataset
+        candidates : CandidateParents
+        max_cells : int
+        """
+        sizes = MarginTables.block_sizes(data, candidates).astype(np.float64)
+        cells = int(sizes.sum()) * data.n_classes
+        if cells <= max_cells:
+            return
+        names, card = (*data.feature_names, data.class_name), data.cardinalities
+        node, parents = candidates.columns[int(sizes.argmax())]
+        largest = ", ".join(f"{names[v]!r} ({card[v]:,} states)" for v in (node, *parents))
+        raise SizeLimitError(
+            f"The margin tables of {candidates.n_columns:,} candidate parent sets would have {cells:,} numbers "
+            f"({8 * cells / 2**30:,.1f} GiB), the largest over {largest}; the limit is max_cells={max_cells:,}. Merge "
+            "states, leave columns with many states out, lower max_parents, keep fewer candidates (restriction, "
+            "--candidates), or raise max_cells."
+        )
+
+    @staticmethod
+    def _block(
+        data: DiscreteDataset, node: int, parents: Sequence[int], smoothing: Smoothing, *, binary: bool
+    ) -> FloatArray:
+        if binary:
+            own, rest = one_against_rest_log_cpt(data, node, parents, smoothing)
+            assert own is not None
+            assert rest is not None
+            return own - rest
+        table = estimate_log_cpt(data, node, parents, smoothing)
+        if node == data.n_features:
+            return table
+        cube = table.reshape(-1, data.n_classes, data.cardinalities[node])
+        return np.ascontiguousarray(cube.swapaxes(1, 2)).reshape(-1, data.n_classes)
+
+    def without_rivals(self) -> "MarginTables":
+        """Tables of the same margins that need no nearest rival, where there are such: for two classes, log ratios.
+
+        The entry at the true class is then the sample's part of the margin, as it is for `binary` tables.
+        """
+        if self.binary or self.n_classes != 2:
+            return self
+        ratio = self.table[:, 0] - self.table[:, 1]
+        return replace(self, binary=True, table=np.stack([ratio, -ratio], axis=1))
+
+    @property
+    def n_columns(self) -> int:
+        """Number of candidate columns."""
+        return int(self.index.shape[0])
+
+    @property
+    def n_samples(self) -> int:
+        """Number of (merged) samples."""
+        return int(self.index.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.table.shape[1])
+
+    @cached_property
+    def first_row(self) -> NDArray[np.int32]:
+        """Smallest entry that each column looks up, shape (n_columns,); 0 where it is the same for every class."""
+        first: NDArray[np.int32] = self.index.min(axis=1)
+        return first
+
+    @cached_property
+    def rivals(self) -> NDArray[np.int32]:
+        """Rival classes of each sample, shape (n_samples, n_classes - 1), ascending."""
+        every = np.tile(np.arange(self.n_classes, dtype=np.int32), (self.n_samples, 1))
+        rivals: NDArray[np.int32] = every[every != self.labels[:, None]].reshape(self.n_samples, self.n_classes - 1)
+        return rivals
+
+    @property
+    def n_rows(self) -> int:
+        """Number of margin rows of the row form: one a sample (binary) or one a sample and rival."""
+        return self.n_samples if self.binary else self.n_samples * (self.n_classes - 1)
+
+    def coefficients(self, column: int) -> FloatArray:
+        """alpha of one column for every margin row, shape (n_rows,); rows run over samples, then rivals."""
+        rows = self.table[self.index[column]]
+        own = np.take_along_axis(rows, self.labels[:, None].astype(np.intp), axis=1)
+        if self.binary:
+            return own[:, 0]
+        difference: FloatArray = (own - np.take_along_axis(rows, self.rivals.astype(np.intp), axis=1)).ravel()
+        return difference
+
+    def margins(self, choice: Sequence[int] | NDArray[np.intp]) -> FloatArray:
+        """Log-margin of every sample for the columns chosen, shape (n_samples,)."""
+        total = np.zeros((self.n_samples, self.n_classes))
+        for column in choice:
+            total += self.table[self.index[column]]
+        own = total[np.arange(self.n_samples), self.labels]
+        if self.binary:
+            return own
+        total[np.arange(self.n_samples), self.labels] = -np.inf
+        margins: FloatArray = own - total.max(axis=1)
+        return margins
+
+    def soft_margin(self, choice: Sequence[int] | NDArray[np.intp], gamma: float) -> float:
+        """Weighted sum of margins cut off at gamma."""
+        return float(self.weight @ np.minimum(self.margins(choice), gamma))

@@ -1,0 +1,211 @@
+"""Every score, defined once: what an optimizer claims is checked against these functions."""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from scipy.special import gammaln, logsumexp, xlogy
+
+from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.counts import contingency, joint_codes
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.smoothing import Laplace, Smoothing, as_smoothing
+from mmbn_opt.networks.structure import Structure
+
+__all__ = [
+    "DecomposableScore",
+    "bdeu",
+    "bic",
+    "binary_log_margins",
+    "binary_soft_margin",
+    "classification_rate",
+    "conditional_log_likelihood",
+    "family_score",
+    "log_likelihood",
+    "log_margins",
+    "log_odds",
+    "mdl",
+    "smooth_margin",
+    "soft_margin",
+]
+
+DecomposableScore = Literal["loglik", "bic", "mdl", "bdeu"]
+
+
+def log_odds(p: float) -> float:
+    """``log(p / (1 - p))``: the margin gamma that asks for posterior odds p : (1 - p).
+
+    Examples
+    --------
+    >>> round(log_odds(0.9), 4)
+    2.1972
+    """
+    if not 0.5 < p < 1:
+        raise InputError(f"p must lie in (0.5, 1), got {p!r}.")
+    return float(np.log(p) - np.log1p(-p))
+
+
+def log_margins(network: BayesianNetwork, data: DiscreteDataset) -> FloatArray:
+    """``log P(c_m, x_m) - max_{c != c_m} log P(c, x_m)``, shape (n_samples,) (Peharz & Pernkopf 2012, eq. 8)."""
+    joint = network.log_joint(network.encode(data))
+    rows = np.arange(data.n_samples)
+    own = joint[rows, data.target_codes]
+    joint[rows, data.target_codes] = -np.inf
+    margins: FloatArray = own - joint.max(axis=1)
+    return margins
+
+
+def soft_margin(network: BayesianNetwork, data: DiscreteDataset, gamma: float) -> float:
+    """``sum_m n_m min(log d_m, gamma)`` in nats (Peharz & Pernkopf 2012, eq. 9)."""
+    return float(data.sample_weight @ np.minimum(log_margins(network, data), gamma))
+
+
+def smooth_margin(
+    network: BayesianNetwork, data: DiscreteDataset, lam: float = 0.05, kappa: float = 0.1, eta: float = 10.0
+) -> float:
+    """``sum_m n_m h(lam log d_m)`` with a soft maximum over the rivals and a hinge with a rounded corner.
+
+    Pernkopf, Wohlmayr & Tschiatschek 2012, eq. 4-6:
+    ``log d_m = log P(c_m, x_m) - log(sum_{c != c_m} P(c, x_m)^eta) / eta``, and ``h(y)`` is ``y + kappa`` up to
+    ``1 - 2 kappa``, then ``1 - (y - 1)^2 / (4 kappa)``, and 1 from ``y = 1`` on. With ``eta=inf`` the maximum itself,
+    with ``kappa=0`` the hinge ``min(1, y)`` itself.
+    """
+    joint = network.log_joint(network.encode(data))
+    rows = np.arange(data.n_samples)
+    own = joint[rows, data.target_codes]
+    joint[rows, data.target_codes] = -np.inf
+    rival = joint.max(axis=1) if np.isinf(eta) else logsumexp(eta * joint, axis=1) / eta
+    y = lam * (own - rival)
+    hinge = np.minimum(y + kappa, 1.0)
+    corner = (y > 1 - 2 * kappa) & (y < 1)
+    hinge[corner] = 1 - (y[corner] - 1) ** 2 / (4 * kappa) if kappa > 0 else hinge[corner]
+    return float(data.sample_weight @ hinge)
+
+
+def binary_log_margins(structure: Structure, data: DiscreteDataset, smoothing: float | Smoothing = 1.0) -> FloatArray:
+    """Log margin of each sample's class against all others merged and re-counted, shape (n_samples,).
+
+    Peharz & Pernkopf 2012, eq. 20-21. The merged class has, in the class node, the pseudo-count of all the classes
+    that it merges, so that two classes give exactly `log_margins`.
+    """
+    prior = as_smoothing(smoothing)
+    c = structure.class_index
+    margins = np.zeros(data.n_samples)
+    for node, parents in enumerate(structure.parents):
+        own, rest = one_against_rest_log_cpt(data, node, parents, prior)
+        if own is None or rest is None:
+            continue
+        others = [p for p in parents if p != c]
+        code = joint_codes(data, others if node == c else [*others, node])
+        margins += (own - rest)[code, data.target_codes]
+    return margins
+
+
+def one_against_rest_log_cpt(
+    data: DiscreteDataset, node: int, parents: Sequence[int], smoothing: Smoothing
+) -> tuple[FloatArray, FloatArray] | tuple[None, None]:
+    """Log CPT entries for each class as itself and as "the rest", both (n_configurations, n_classes).
+
+    Configurations are the joint states of the node's parents without the class, then (for a feature) its own state.
+    (None, None) for a feature without the class among its parents: its factor is the same for every class.
+    """
+    c = data.n_features
+    n_classes = data.n_classes
+    others = [p for p in sorted(parents) if p != c]
+    if node == c:
+        counts = contingency(data, [*others, c]).reshape(-1, n_classes)
+        pseudo = smoothing.per_cell(n_classes, counts.shape[0])
+        total = counts.sum(axis=1, keepdims=True)
+        own, rest = counts + pseudo, total - counts + pseudo * (n_classes - 1)
+        denominator = total + pseudo * n_classes
+        return _log_ratio(own, denominator), _log_ratio(rest, denominator)
+    if c not in parents:
+        return None, None
+    n_states = data.cardinalities[node]
+    cube = contingency(data, [*others, node, c]).reshape(-1, n_states, n_classes)
+    # Each of the two merged classes gets its own pseudo-count per state: the recount has two classes.
+    pseudo = smoothing.per_cell(n_states, cube.shape[0] * n_classes)
+    merged = cube.sum(axis=2, keepdims=True) - cube
+    own = _log_ratio(cube + pseudo, cube.sum(axis=1, keepdims=True) + pseudo * n_states)
+    rest_pseudo = pseudo if isinstance(smoothing, Laplace) else pseudo * (n_classes - 1)
+    rest = _log_ratio(merged + rest_pseudo, merged.sum(axis=1, keepdims=True) + rest_pseudo * n_states)
+    return own.reshape(-1, n_classes), rest.reshape(-1, n_classes)
+
+
+def _log_ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        ratio: FloatArray = np.log(numerator) - np.log(denominator)
+    return ratio
+
+
+def binary_soft_margin(
+    structure: Structure, data: DiscreteDataset, gamma: float, smoothing: float | Smoothing = 1.0
+) -> float:
+    """``sum_m n_m min(log of the binary margin, gamma)`` in nats (Peharz & Pernkopf 2012, section 5)."""
+    return float(data.sample_weight @ np.minimum(binary_log_margins(structure, data, smoothing), gamma))
+
+
+def conditional_log_likelihood(network: BayesianNetwork, data: DiscreteDataset) -> float:
+    """``sum_m n_m log P(c_m | x_m)`` in nats."""
+    joint = network.log_joint(network.encode(data))
+    own = joint[np.arange(data.n_samples), data.target_codes]
+    return float(data.sample_weight @ (own - logsumexp(joint, axis=1)))
+
+
+def classification_rate(network: BayesianNetwork, data: DiscreteDataset) -> float:
+    """Weighted share of samples whose most probable class is their own; the first class wins a tie."""
+    predicted = np.argmax(network.log_joint(network.encode(data)), axis=1)
+    return float(data.sample_weight @ (predicted == data.target_codes) / data.total_weight)
+
+
+def log_likelihood(network: BayesianNetwork, data: DiscreteDataset) -> float:
+    """``sum_m n_m log P(c_m, x_m)`` in nats."""
+    joint = network.log_joint(network.encode(data))
+    return float(data.sample_weight @ joint[np.arange(data.n_samples), data.target_codes])
+
+
+def family_score(
+    data: DiscreteDataset, node: int, parents: Sequence[int], score: DecomposableScore, ess: float = 1.0
+) -> float:
+    """Contribution of one node with its parents to a decomposable score (to be maximised, in nats).
+
+    * ``loglik``: maximised log-likelihood ``sum n[h,j] log(n[h,j] / n[h])``;
+    * ``bic`` and ``mdl``: loglik minus ``log(M)/2`` per free parameter (Suzuki 1993; MDL is minus the length);
+    * ``bdeu``: log marginal likelihood under the uniform Dirichlet prior of total weight `ess` (Heckerman et al. 1995).
+    """
+    n_states = data.cardinalities[node]
+    counts = contingency(data, [*sorted(parents), node]).reshape(-1, n_states)
+    total = counts.sum(axis=1)
+    if score == "bdeu":
+        cell = ess / counts.size
+        row = ess / counts.shape[0]
+        return float((gammaln(row) - gammaln(total + row)).sum() + (gammaln(counts + cell) - gammaln(cell)).sum())
+    likelihood = float(xlogy(counts, counts).sum() - xlogy(total, total).sum())
+    if score == "loglik":
+        return likelihood
+    if score in ("bic", "mdl"):
+        return likelihood - 0.5 * math.log(data.total_weight) * counts.shape[0] * (n_states - 1)
+    raise InputError(f"score must be one of 'loglik', 'bic', 'mdl', 'bdeu', got {score!r}.")
+
+
+def structure_score(structure: Structure, data: DiscreteDataset, score: DecomposableScore, ess: float = 1.0) -> float:
+    """Sum of `family_score` over all nodes."""
+    return sum(family_score(data, node, parents, score, ess) for node, parents in enumerate(structure.parents))
+
+
+def bic(structure: Structure, data: DiscreteDataset) -> float:
+    """Bayesian information criterion in nats, to be maximised."""
+    return structure_score(structure, data, "bic")
+
+
+def mdl(structure: Structure, data: DiscreteDataset) -> float:
+    """Minus the description length in nats, to be maximised; equal to `bic`."""
+    return structure_score(structure, data, "mdl")
+
+
+def bdeu(structure: Structure, data: DiscreteDataset, ess: float = 1.0) -> float:
+    """Log marginal likelihood under the BDeu prior, to be maximised."""
+    return structure_score(structure, data, "bdeu", ess)

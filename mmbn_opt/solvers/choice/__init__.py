@@ -1,0 +1,1 @@
+"""Solvers of choice programs: parent sets chosen so that no cycle arises."""

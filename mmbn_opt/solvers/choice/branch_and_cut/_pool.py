@@ -1,0 +1,204 @@
+"""Rows in loss form under numbers that the search, its tableaux and the proof share."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...._arrays import FloatArray
+from ....programs.choice import ChoiceProgram, ConcaveTerm, WantedGroups
+from ....programs.tree_proof import TreeProof
+from .clusters import ClusterSeparator
+
+__all__ = ["Recipe", "RowPool", "Slots"]
+
+Slots = NDArray[np.int64]
+
+_NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
+
+
+class _Point(NamedTuple):
+    """Where cuts were taken: the entries that are not zero."""
+
+    columns: NDArray[np.uint32]
+    values: FloatArray
+
+
+class Recipe(NamedTuple):
+    """Rows without their coefficients: cuts by point and group; other rows stay where they are.
+
+    Parameters
+    ----------
+    points : list
+    which : int array (n_rows,)
+        Place in `points`, or -1.
+    name : int array (n_rows,)
+        Group of a cut; slot of another row.
+    """
+
+    points: list[_Point]
+    which: NDArray[np.int32]
+    name: NDArray[np.int32]
+
+    @property
+    def held(self) -> Slots:
+        """Rows that are no cuts: they stay where they are, and held."""
+        return self.name[self.which < 0].astype(np.int64)
+
+
+def _always(groups: NDArray[np.intp]) -> WantedGroups:
+    return lambda values: groups
+
+
+@dataclass
+class RowPool:
+    """Rows ``rows[t] . x + s[group[t]] >= rhs[t]``; a row lives as long as somebody holds it.
+
+    The proof makes every row from its origin (a point, a node set, a row of the program) and owns its numbers; here
+    slots are given out and taken back.
+    """
+
+    program: ChoiceProgram
+    term: ConcaveTerm | None
+    separator: ClusterSeparator
+    proof: TreeProof
+    holders: NDArray[np.int64] = field(init=False)
+    _free: list[int] = field(default_factory=list)
+    _points: dict[int, _Point] = field(default_factory=dict)
+    _clusters: dict[bytes, int] = field(default_factory=dict)
+    _cluster_of: dict[int, bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        size = 256
+        self.holders = np.zeros(size, dtype=np.int64)
+        self._free = list(range(size - 1, -1, -1))
+        self.upper = np.zeros(0) if self.term is None else self.term.upper
+
+    @property
+    def n_groups(self) -> int:
+        """Number of loss groups."""
+        return len(self.upper)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows alive."""
+        return len(self.holders) - len(self._free)
+
+    @property
+    def rows(self) -> FloatArray:
+        """Coefficients by slot."""
+        return self.proof.rows
+
+    @property
+    def rhs(self) -> FloatArray:
+        """Right sides by slot."""
+        return self.proof.rhs
+
+    @property
+    def group(self) -> NDArray[np.int32]:
+        """Loss group of each slot, -1 for none."""
+        return self.proof.group
+
+    def _take(self, count: int) -> Slots:
+        if len(self._free) < count:
+            size = len(self.holders)
+            more = max(count, size // 2)
+            self.holders = np.concatenate([self.holders, np.zeros(more, dtype=np.int64)])
+            self._free[:0] = range(size + more - 1, size - 1, -1)
+        slots = np.array([self._free.pop() for _ in range(count)], dtype=np.int64)
+        self.holders[slots] = 1
+        return slots
+
+    def hold(self, slots: Slots) -> None:
+        """One more holder of each row."""
+        self.holders[slots] += 1
+
+    def release(self, slots: Slots) -> None:
+        """One holder less; rows without a holder are forgotten."""
+        self.holders[slots] -= 1
+        for slot in slots[self.holders[slots] == 0]:
+            key = self._cluster_of.pop(int(slot), None)
+            if key is not None:
+                del self._clusters[key]
+            self._points.pop(int(slot), None)
+            self._free.append(int(slot))
+
+    def program_rows(self) -> Slots:
+        """The program's own rows."""
+        slots = self._take(self.program.A.shape[0])
+        for row, slot in enumerate(slots):
+            self.proof.set_program_row(int(slot), row)
+        return slots
+
+    def cluster(self, members: NDArray[np.bool_]) -> int:
+        """Row of a cluster, held once more when it is known already."""
+        key = members.tobytes()
+        if key in self._clusters:
+            self.holders[self._clusters[key]] += 1
+            return self._clusters[key]
+        slot = int(self._take(1)[0])
+        self.proof.set_cluster_row(slot, members)
+        self._clusters[key], self._cluster_of[slot] = slot, key
+        return slot
+
+    def cuts_at(
+        self, point: FloatArray, target: FloatArray, losses: FloatArray, tolerance: float
+    ) -> tuple[Slots, float]:
+        """Rows of the groups whose piece at `point` is violated at `target` with `losses`; also the loss at `point`.
+
+        Returns
+        -------
+        slots, loss
+        """
+        if self.term is None:
+            return _NO_ROWS, 0.0
+        cuts = self.proof.ask(point)
+        violation = self.upper - cuts.intercepts - cuts.gradients @ target - losses
+        return self._keep(np.flatnonzero(violation > tolerance), point), float((self.upper - cuts.values).sum())
+
+    def cuts_above(self, x: FloatArray, losses: FloatArray, tolerance: float) -> Slots:
+        """Rows at `x` of the groups that lose more there than `losses` say."""
+        if self.term is None:
+            return _NO_ROWS
+        cuts = self.proof.ask(x, lambda values: np.flatnonzero(self.upper - values - losses > tolerance))
+        return self._keep(np.arange(len(cuts.groups)), x)
+
+    def _keep(self, places: NDArray[np.intp], point: FloatArray) -> Slots:
+        """Rows of some of the pieces last asked about."""
+        slots = self._take(len(places))
+        if len(places):
+            index = np.flatnonzero(point)
+            self._set_cuts(slots, places, _Point(index.astype(np.uint32), point[index]))
+        return slots
+
+    def _set_cuts(self, slots: Slots, places: NDArray[np.intp], point: _Point) -> None:
+        self.proof.set_cut_rows(slots, places)
+        self._points.update(dict.fromkeys(slots.tolist(), point))
+
+    def put_away(self, slots: Slots) -> Recipe:
+        """Release the cuts among the rows; how to make them again."""
+        found = [self._points.get(slot) for slot in slots.tolist()]
+        points = {id(point): point for point in found if point is not None}
+        place = dict(zip(points, range(len(points)), strict=True))
+        which = np.array([-1 if point is None else place[id(point)] for point in found], dtype=np.int32)
+        name = np.where(which < 0, slots, self.group[slots]).astype(np.int32)
+        self.release(slots[which >= 0])
+        return Recipe(list(points.values()), which, name)
+
+    def make(self, recipe: Recipe) -> Slots:
+        """Rows of a recipe, the cuts among them computed anew and held once: the same to the last digit."""
+        slots = recipe.name.astype(np.int64)
+        for number, (columns, values) in enumerate(recipe.points):
+            wanted = np.flatnonzero(recipe.which == number)
+            point = np.zeros(self.program.n_columns)
+            point[columns] = values
+            self.proof.ask(point, _always(recipe.name[wanted].astype(np.intp)))
+            slots[wanted] = self._take(len(wanted))
+            self._set_cuts(slots[wanted], np.arange(len(wanted)), recipe.points[number])
+        return slots
+
+    def loss(self, x: FloatArray) -> float:
+        """``c'x`` plus the loss of all groups at `x`."""
+        linear = float(self.program.c @ x)
+        return linear if self.term is None else linear + float((self.upper - self.term.values(x)).sum())

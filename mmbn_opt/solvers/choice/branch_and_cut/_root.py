@@ -1,0 +1,88 @@
+"""The root bound: in-out cutting planes (Ben-Ameur & Neto 2007) over grouped cuts and cluster rows."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...._arrays import FloatArray
+from ._master import Master
+from ._pool import RowPool, Slots
+
+__all__ = ["RootPoint", "root_rounds"]
+
+
+@dataclass(frozen=True, eq=False)
+class RootPoint:
+    """State of the root after one round.
+
+    Parameters
+    ----------
+    value : float
+        Value of the linear program.
+    loss : float
+        Loss at `x`, which the value approaches.
+    x : float64 array (n_columns,)
+    slots, lam
+        Rows of the program and their multipliers.
+    done : bool
+        Whether no cut is left that would move the value.
+    """
+
+    value: float
+    loss: float
+    x: FloatArray
+    slots: Slots
+    lam: FloatArray
+    done: bool
+
+
+def root_rounds(
+    pool: RowPool,
+    allowed: NDArray[np.bool_],
+    centre: FloatArray | None,
+    *,
+    seconds_left: Callable[[], float | None],
+    tolerance: float,
+) -> Iterator[RootPoint]:
+    """Solve, cut half-way between the point and the best point known, repeat; ends when the value stands still.
+
+    The caller stops it by not asking for the next round.
+    """
+    master = Master(pool, allowed)
+    master.add(pool.program_rows())
+    if centre is not None:
+        master.add(pool.cuts_at(centre, np.zeros(len(centre)), np.full(pool.n_groups, -np.inf), 0.0)[0])
+    best_loss = np.inf if centre is None else pool.loss(centre)
+    stalled, last = 0, -np.inf
+    while True:
+        if not master.solve(seconds_left()):
+            return
+        value, x, losses, lam = master.read()
+        scale = max(1.0, abs(value))
+        clusters = pool.separator.separate(x)
+        new = [np.array([pool.cluster(members) for members in clusters], dtype=np.int64)]
+        slots, loss = pool.cuts_at(x, x, losses, tolerance * scale)
+        true_loss = loss + float(pool.program.c @ x)
+        query = x if centre is None else 0.5 * (x + centre)
+        if centre is not None and len(slots):
+            deep, query_loss = pool.cuts_at(query, x, losses, tolerance * scale)
+            query_loss += float(pool.program.c @ query)
+            new.append(deep)
+            if query_loss < best_loss:
+                centre, best_loss = query, query_loss
+        elif true_loss < best_loss:
+            centre, best_loss = x, true_loss
+        new.append(slots)
+        added = np.concatenate(new)
+        stalled = stalled + 1 if value - last < 1e-5 * max(best_loss - value, tolerance * scale) else 0
+        last = value
+        done = not len(added) or stalled >= 5
+        yield RootPoint(value, true_loss, x, master.slots.copy(), lam, done)
+        if done:
+            pool.release(added)
+            return
+        if len(master.slots) > 30 + 3 * pool.program.n_nodes + 8 * pool.n_groups:
+            master.purge(patience=3)
+        master.add(added)

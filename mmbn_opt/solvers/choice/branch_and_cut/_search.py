@@ -1,0 +1,341 @@
+"""Best-first multiway branch and cut: a box is bounded, shrunk, and parted by one node's columns."""
+
+import heapq
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...._arrays import FloatArray
+from ....programs.choice import ChoiceProgram
+from ....programs.tree_proof import Children, TreeProof
+from . import _simplex as simplex
+from ._branching import branching_order, spread
+from ._incumbent import Incumbent
+from ._pool import Recipe, RowPool, Slots
+from ._tableau import Costs, Tableau, Workspace, initial_tableau, tableau_of
+
+__all__ = ["Search", "SearchSettings", "Stopped"]
+
+SMALL_COLUMNS = 250
+"""Up to here the children of many nodes are evaluated at every box."""
+
+PATIENCE = 4
+"""Boxes one below the other at which a row that bound above them may be idle before it is left out."""
+
+MOST_IDLE = 60
+"""Idle rows kept at most."""
+
+MANY_GROUPS = 200
+"""With more groups a box gets so many new rows that idle ones are left out at once."""
+
+
+class Stopped(Exception):
+    """The search was asked to stop between two kernels."""
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How the tree is searched.
+
+    Parameters
+    ----------
+    rounds : int
+        Most cut rounds at a popped box.
+    strong : int or None
+        Nodes whose children are all evaluated before one is branched on, at small depth; None: 16 up to 250 columns,
+        4 above.
+    strong_depth : int or None
+        Depth up to which that is done; None: everywhere up to 250 columns, to depth 2 above.
+    max_pivots : int
+        Most pivots of a child's linear program.
+    work_limit : float
+        Table entries touched between two looks at the clock.
+    memory_limit : int
+        Bytes of stored rows; above, those of the least promising boxes are dropped, to be made again when needed.
+    tail : float
+        A cut round that closes less than this share of the gap is the last.
+    seed : int
+        Of the cost perturbation.
+    """
+
+    rounds: int = 2
+    strong: int | None = None
+    strong_depth: int | None = None
+    max_pivots: int = 400
+    work_limit: float = 5e7
+    memory_limit: int = 500_000_000
+    tail: float = 0.03
+    seed: int = 0
+
+
+@dataclass(eq=False)
+class _Family:
+    """What open boxes of one parent start from: rows of the parent, and a basis each.
+
+    Parameters
+    ----------
+    rows : int array or Recipe
+        Slots, held by the family; or how to make them. First those that bind at the parent.
+    ages : int8 array (n_rows,)
+        At how many boxes, one below the other, a row has been idle.
+    bases : int array (n_boxes, height)
+        In the numbers of `tableau_of`.
+    depth, open_boxes : int
+    least : float
+        Least bound of the boxes.
+    """
+
+    rows: Slots | Recipe
+    ages: NDArray[np.int8]
+    bases: NDArray[np.integer]
+    depth: int
+    open_boxes: int
+    least: float
+
+
+@dataclass
+class Search:
+    """State of one search.
+
+    Parameters
+    ----------
+    program, pool, proof
+    settings : SearchSettings
+    incumbent : Incumbent
+    check : callable
+        Called between kernels; raises to stop the search.
+    """
+
+    program: ChoiceProgram
+    pool: RowPool
+    proof: TreeProof
+    settings: SearchSettings
+    incumbent: Incumbent
+    check: Callable[[], None]
+    nodes: int = 0
+    children: int = 0
+    pivots: int = 0
+    dropped: int = 0
+    remade: int = 0
+    _heap: list[tuple[float, int, int, _Family]] = field(default_factory=list)
+    _ages: dict[int, int] = field(default_factory=dict)
+
+    def start(self, slots: Slots, gap: float) -> None:
+        """Build the root tableau from the rows that bind at the root."""
+        n_nodes = self.program.n_nodes
+        perturbation = max(1e-3 * gap / n_nodes, 1e-9)
+        self._workspace = Workspace()
+        small = self.program.n_columns <= SMALL_COLUMNS
+        strong, depth = self.settings.strong, self.settings.strong_depth
+        self._strong = strong if strong is not None else (16 if small else 4)
+        self._strong_depth = depth if depth is not None else (10**9 if small else 2)
+        self.pool.hold(slots)
+        self._costs = Costs.perturbed(self.program, self.proof.allowed, perturbation, self.settings.seed)
+        self._row_limit = max(self.settings.memory_limit // (8 * self.program.n_columns), 2 * len(slots))
+        tableau = initial_tableau(self.pool, self.proof.allowed, slots, self._costs)
+        while tableau.optimise(self.proof.allowed, math.inf, 50) == simplex.LIMIT:
+            self.check()
+        self._root = tableau.copy_for(self.proof.allowed, drop_idle=True)
+
+    def run(self) -> Iterator[float]:
+        """Search to the end; yields the open bound after every box."""
+        self._expand(self._from_root(), depth=0)
+        self._settle_current()
+        while self._heap:
+            value, number, place, family = heapq.heappop(self._heap)
+            yield value
+            if value >= self.incumbent.cutoff():
+                self.proof.drop(number)
+                self._child_done(family)
+                continue
+            self.proof.enter(number)
+            self._expand(self._tableau_for(family, place), depth=family.depth + 1)
+            self._settle_current()
+            self._child_done(family)
+
+    # -- one box ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _room(self) -> int:
+        return 4 * self.pool.n_groups + 16
+
+    def _tableau_for(self, family: _Family, place: int) -> Tableau:
+        """Where the current box, number `place` of its family, was left."""
+        if isinstance(family.rows, Recipe):
+            family.rows = self.pool.make(family.rows)
+            self.remade += 1
+        self._ages = dict(zip(family.rows.tolist(), family.ages.tolist(), strict=True))
+        basis = family.bases[place]
+        found = tableau_of(self.pool, self.proof.allowed, family.rows, basis, self._costs, extra_rows=self._room)
+        return self._from_root() if found is None else found
+
+    def _from_root(self) -> Tableau:
+        return self._root.copy_for(self.proof.allowed, extra_rows=self._room)
+
+    def _expand(self, tableau: Tableau, depth: int) -> None:
+        """Bound the current box, whose `tableau` is the box's own to change, and part it."""
+        self._branched = False
+        self.nodes += 1
+        proof = self.proof
+        if not proof.feasible or proof.value >= self.incumbent.cutoff():
+            return
+        mine: list[Slots] = []
+        try:
+            if self._bound(tableau, mine) and proof.feasible:
+                final = tableau.copy_for(proof.allowed, drop_idle=True)
+                final.status = tableau.status
+                self._branch(final, depth, self._idle(tableau, final))
+        finally:
+            self.pivots += tableau.pivots
+            for slots in mine:
+                self.pool.release(slots)
+
+    def _idle(self, tableau: Tableau, final: Tableau) -> dict[int, int]:
+        """Rows that do not bind but did not long ago, and their ages: new cuts after them may make them bind again."""
+        if self.pool.n_groups > MANY_GROUPS:
+            return {}
+        idle = np.setdiff1d(tableau.slots(), final.slots()).tolist()
+        ages = {slot: self._ages[slot] + 1 for slot in idle if slot in self._ages}
+        youngest = sorted((slot for slot in ages if ages[slot] <= PATIENCE), key=ages.__getitem__)
+        return {slot: ages[slot] for slot in youngest[:MOST_IDLE]}
+
+    def _settle_current(self) -> None:
+        if not self._branched:
+            self.proof.close()
+
+    def _optimise(self, tableau: Tableau) -> bool:
+        """Re-optimise and prove; False when the box is done."""
+        cutoff = self.incumbent.cutoff()
+        left = self.settings.max_pivots * 4
+        while left > 0 and tableau.optimise(self.proof.allowed, cutoff, 100) == simplex.LIMIT:
+            left -= 100
+            self.check()
+        slots = tableau.slots()
+        self.proof.prove(slots, tableau.multipliers(slots, cutoff))
+        return self.proof.value < cutoff
+
+    def _bound(self, tableau: Tableau, mine: list[Slots]) -> bool:
+        """Cut rounds; False when the box can be closed."""
+        proof, incumbent = self.proof, self.incumbent
+        if not self._optimise(tableau):
+            return False
+        for round_ in range(self.settings.rounds):
+            self.check()
+            if not proof.fix(incumbent.cutoff()):
+                return False
+            if tableau.status != simplex.OPTIMAL:
+                return True
+            before = proof.value
+            x, losses = tableau.point()
+            if round_ == 0:
+                incumbent.consider(x)
+            gap = incumbent.cutoff() - before
+            slots = self._cuts(x, losses, 1e-3 * gap / max(1, self.pool.n_groups))
+            if not len(slots):
+                return True
+            mine.append(slots)
+            tableau.add_rows(self.pool, slots)
+            if not self._optimise(tableau):
+                return False
+            if proof.value - before < self.settings.tail * gap:
+                break
+        return proof.fix(incumbent.cutoff())
+
+    def _cuts(self, x: FloatArray, losses: FloatArray, tolerance: float) -> Slots:
+        slots = self.pool.cuts_above(x, losses, tolerance)
+        clusters = self.pool.separator.separate(x, 1e-3)
+        if not clusters:
+            return slots
+        return np.concatenate([slots, np.array([self.pool.cluster(members) for members in clusters], dtype=np.int64)])
+
+    # -- branching --------------------------------------------------------------------------------------------------
+
+    def _branch(self, tableau: Tableau, depth: int, idle: dict[int, int]) -> None:
+        proof = self.proof
+        cutoff = self.incumbent.cutoff()
+        gap = cutoff - proof.value
+        order = branching_order(tableau, self.program, proof.allowed, gap)
+        if not order:
+            self._close_single(tableau)
+            return
+        slots = tableau.slots()
+        tries = self._strong if depth <= self._strong_depth else 1
+        best: tuple[float, Children, FloatArray, NDArray[np.int32]] | None = None
+        for node in order[:tries]:
+            children = proof.split(node)
+            bounds, bases = self._evaluate(tableau, children, slots)
+            score = spread(bounds - proof.value, gap)
+            if best is None or score < best[0]:
+                best = (score, children, bounds, bases)
+            if score == 0.0:
+                break
+            if tries > 1 and not proof.exclude(children, bounds, cutoff):
+                return
+        assert best is not None
+        _, children, bounds, bases = best
+        numbers = proof.commit(children, bounds, cutoff)
+        self._branched = True
+        kept = np.flatnonzero(np.array(numbers) >= 0)
+        if not len(kept):
+            return
+        narrow = np.int16 if tableau.first_slack + len(slots) < 2**15 else np.int32
+        rows = np.concatenate([slots, np.array(list(idle), dtype=np.int64)])
+        ages = np.array([0] * len(slots) + list(idle.values()), dtype=np.int8)
+        family = _Family(rows, ages, bases[kept].astype(narrow), depth, len(kept), float(bounds[kept].min()))
+        self.pool.hold(rows)
+        for place, child in enumerate(kept):
+            heapq.heappush(self._heap, (float(bounds[child]), numbers[child], place, family))
+        if self.pool.n_rows > self._row_limit:
+            self._drop_rows()
+
+    def _close_single(self, tableau: Tableau) -> None:
+        """One choice is left: its loss is its bound once the pieces at it are in."""
+        x = self.proof.allowed.astype(np.float64)
+        self.incumbent.offer(x)
+        slots, _ = self.pool.cuts_at(x, x, np.full(self.pool.n_groups, -np.inf), 0.0)
+        tight = (self.pool.rhs[slots] - self.pool.rows[slots] @ x > 0).astype(np.float64)
+        self.proof.prove(slots, tight)
+        self.pool.release(slots)
+
+    def _evaluate(self, tableau: Tableau, children: Children, slots: Slots) -> tuple[FloatArray, NDArray[np.int32]]:
+        count = len(children.columns)
+        bases = np.empty((count, tableau.height), dtype=np.int32)
+        lam, values = np.zeros((count, len(slots))), np.zeros(count)
+        cutoff = self.incumbent.cutoff()
+        done = 0
+        while done < count:
+            done, pivots = self._workspace.solve_children(
+                tableau,
+                children.allowed,
+                cutoff,
+                self.settings.max_pivots,
+                done,
+                self.settings.work_limit,
+                slots,
+                lam,
+                values,
+                bases,
+            )
+            self.pivots += pivots
+            self.check()
+        self.children += count
+        return self.proof.evaluate(children, slots, lam), bases
+
+    # -- memory -----------------------------------------------------------------------------------------------------
+
+    def _child_done(self, family: _Family) -> None:
+        family.open_boxes -= 1
+        if family.open_boxes == 0:
+            self.pool.release(family.rows.held if isinstance(family.rows, Recipe) else family.rows)
+
+    def _drop_rows(self) -> None:
+        """Drop the rows of that half of the families whose boxes have the weakest claim to be looked at."""
+        families = {id(family): family for *_, family in self._heap if not isinstance(family.rows, Recipe)}
+        live = sorted(families.values(), key=lambda family: family.least)
+        for family in live[len(live) // 2 :]:
+            assert not isinstance(family.rows, Recipe)
+            family.rows = self.pool.put_away(family.rows)
+            self.dropped += 1

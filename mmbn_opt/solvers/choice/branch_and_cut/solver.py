@@ -1,0 +1,321 @@
+"""Branch and cut over choice programs: root by cutting planes, tree by compiled dual simplex, every bound re-proved."""
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...._arrays import FloatArray
+from ...._budget import stop_asked
+from ...._threads import limited_threads
+from ....exceptions import InputError
+from ....programs.base import ProgramKind
+from ....programs.choice import ChoiceProgram
+from ....programs.lagrangian import find_hub
+from ....programs.tree_proof import TreeProof
+from ....results.status import Sense, SolutionStatus, TerminationStatus
+from ....results.trace import TraceRecorder
+from ...base import Availability, Solver, SolverCallback, SolverEvent, SolverResult, program_bounds
+from ...ending import Tolerances
+from ._incumbent import Incumbent
+from ._pool import RowPool, Slots
+from ._root import RootPoint, root_rounds
+from ._search import Search, SearchSettings, Stopped
+from .clusters import ClusterSeparator
+
+__all__ = ["BranchAndCut"]
+
+WIDE_ROOT_GAP = 0.05
+"""As a share of the objective: from there on more groups are used."""
+
+MANY_SAMPLES = 1800
+"""Above, a pass over the samples costs more than a pivot, and few rounds of many cuts cost less than many of few."""
+
+REPORT_SEC = 0.5
+"""How often the bound of the open boxes is reported when nothing else happens."""
+
+
+def few_groups(n_parts: int) -> int:
+    """Groups of (merged) samples, each with a loss of its own: more make cuts tighter and every pivot dearer."""
+    return 48 if n_parts < MANY_SAMPLES else min(max(96, n_parts // 64), 200)
+
+
+def many_groups(n_parts: int) -> int:
+    """Groups where the gap at the root is above `WIDE_ROOT_GAP`."""
+    return min(max(96, n_parts // 32), 400)
+
+
+@dataclass(frozen=True)
+class BranchAndCut(Solver):
+    """Exact search over `ChoiceProgram`.
+
+    Root: in-out cutting planes over grouped cuts of the concave term and cluster rows, in HiGHS. Tree: best-first
+    multiway branching on a node's columns; each child's linear program is solved by a revised dual simplex on top of
+    its parent's tableau. Every bound, of every box closed or open, comes from `mmbn_opt.programs.tree_proof`, which is
+    handed multipliers and the points of the cuts, and nothing else.
+
+    Options: ``groups`` (48; 96 to 400 where the gap at the root is wide or merged samples are many), ``root_rounds``
+    (1000), ``node_limit``, and the fields of `SearchSettings`.
+
+    References
+    ----------
+    Ben-Ameur & Neto (2007), in-out cutting planes; Cussens (2011) and Jaakkola et al. (2010), cluster rows.
+    """
+
+    name: ClassVar[str] = "branch_and_cut"
+    title: ClassVar[str] = "compiled branch and cut on the structure columns"
+    licence: ClassVar[str] = "BSD-3-Clause"
+    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.IMPLICIT_CONCAVE})
+    at_limit: ClassVar[str] = "stops itself; the bound of every open box is proved anew"
+    ignores: ClassVar[Mapping[str, str]] = {
+        "feasibility_tol": "every incumbent is a whole structure and feasible as such",
+        "verbose": "it has no log beside the trace",
+    }
+
+    @classmethod
+    def availability(cls) -> Availability:
+        """Always available: HiGHS and numba are core dependencies."""
+        from importlib.metadata import version
+
+        return Availability(True, version("mmbn-opt"))
+
+    def solve(
+        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+    ) -> SolverResult:
+        """Minimise a `ChoiceProgram`; see `Solver.solve`."""
+        if not isinstance(program, ChoiceProgram):
+            raise InputError(
+                f"{self.name!r} solves ChoiceProgram, got {type(program).__name__}; "
+                "build with ProgramKind.IMPLICIT_CONCAVE."
+            )
+        # Linear algebra by one thread: more would round otherwise, and a machine's other core is not ours unasked.
+        with limited_threads(1, "blas"):
+            return _Run(self, program, callback, start).result()
+
+
+@dataclass
+class _Run:
+    """What moves during one call."""
+
+    solver: BranchAndCut
+    program: ChoiceProgram
+    callback: SolverCallback | None
+    start: FloatArray | None
+    origin: float = field(default_factory=time.perf_counter)
+    search: Search | None = None
+    root: RootPoint | None = None
+    root_stats: dict[str, Any] = field(default_factory=dict)
+    stop_requested: bool = False
+    reported: float = -math.inf
+    primal: float | None = None
+
+    def __post_init__(self) -> None:
+        options = dict(self.solver.options)
+        groups = options.pop("groups", None)
+        parts = 0 if self.program.term is None else self.program.term.n_parts
+        self.more_groups = many_groups(parts) if groups is None else 0
+        if groups is None:
+            groups = few_groups(parts)
+        self.max_root_rounds = int(options.pop("root_rounds", 1000))
+        self.node_limit = options.pop("node_limit", None)
+        known = {f.name for f in fields(SearchSettings)}
+        if unknown := sorted(set(options) - known):
+            every = ", ".join(sorted(known | {"groups", "root_rounds", "node_limit"}))
+            raise InputError(f"{self.solver.name} has no option {', '.join(unknown)}; known: {every}.")
+        self.settings = SearchSettings(**{"seed": self.solver.seed, **options})
+        self.recorder = TraceRecorder(Sense.MINIMIZE, clock=self.elapsed)
+        self._lay_out(int(groups))
+        self.constant = self.proof.constant  # one for all layouts: sums of other groups differ in the last digits
+        self._next_report = REPORT_SEC
+
+    def _lay_out(self, groups: int) -> None:
+        """Everything that depends on the number of groups."""
+        term = self.program.term
+        self.term = None if term is None else term.regrouped(groups, self.solver.threads)
+        self.proof = TreeProof(self.program, self.term)
+        self.tolerances = Tolerances.of(self.solver, abs(self.proof.constant) or 1.0)
+        self.hub = find_hub(self.proof.offsets, self.program.parents)
+        linked = self.hub is not None and self.program.A.shape[0] > 0
+        separator = ClusterSeparator(self.proof.offsets, self.program.parents, self.hub if linked else None)
+        self.pool = RowPool(self.program, self.term, separator, self.proof)
+        self.incumbent = Incumbent(self.pool, self.proof.constant, self.tolerances, self._news, self.left)
+
+    def elapsed(self) -> float:
+        return time.perf_counter() - self.origin
+
+    def left(self) -> float | None:
+        return None if self.solver.time_limit is None else self.solver.time_limit - self.elapsed()
+
+    # -- talking ----------------------------------------------------------------------------------------------------
+
+    def _emit(self, *, x: FloatArray | None = None, event: str) -> None:
+        primal = self.primal
+        dual = self._dual()
+        nodes = 0 if self.search is None else self.search.nodes
+        pivots = 0 if self.search is None else self.search.pivots
+        self.recorder.record(
+            primal=primal, dual=dual, nodes=nodes, iterations=pivots, event=event, source=self.solver.name
+        )
+        if self.callback is not None and self.callback(SolverEvent(self.elapsed(), primal, dual, nodes, pivots, x)):
+            self.stop_requested = True
+
+    def _news(self, x: FloatArray, loss: float) -> None:
+        value = self.program.value(x)  # in the program's own grouping: sums of groups differ in the last digits
+        self.primal = value if self.primal is None else min(self.primal, value)
+        self._emit(x=x, event="incumbent")
+
+    def _dual(self) -> float | None:
+        if not math.isfinite(self.reported):
+            return None
+        dual = self.reported + self.constant
+        return dual if self.primal is None else min(dual, self.primal)
+
+    def _report(self, bound: float) -> None:
+        self.reported = max(self.reported, min(bound, self.incumbent.loss))
+        self._emit(event="bound")
+
+    def check(self) -> None:
+        """Stop between two kernels when asked, out of time or out of nodes."""
+        left = self.left()
+        self.stop_requested |= stop_asked()
+        if self.stop_requested or (left is not None and left <= 0):
+            raise Stopped
+
+    # -- the algorithm ----------------------------------------------------------------------------------------------
+
+    def result(self) -> SolverResult:
+        status = TerminationStatus.OPTIMAL
+        raw = "tree exhausted"
+        try:
+            raw = self._run()
+            if raw == "node limit":
+                status = TerminationStatus.NODE_LIMIT
+        except Stopped:
+            status = TerminationStatus.INTERRUPTED if self.stop_requested else TerminationStatus.TIME_LIMIT
+            raw = "stopped by the callback" if self.stop_requested else "time limit"
+        except KeyboardInterrupt:
+            # The interrupt may have struck while a box changed hands: only what was published before counts.
+            status, raw = TerminationStatus.INTERRUPTED, "keyboard interrupt"
+            return self._answer(status, raw, self.incumbent.x)
+        return self._finish(status, raw)
+
+    def _run(self) -> str:
+        if self.start is not None:
+            self.incumbent.offer(self.start[: self.program.n_columns])
+        if not self.proof.feasible:
+            return "infeasible: forced edges form a cycle"
+        if self.term is None and self.hub is not None:
+            self._branch_at_root(np.zeros(0, dtype=np.int64), np.zeros(0))
+            if self.proof.value >= self.incumbent.cutoff():
+                self.proof.close()
+                self.root_stats = {
+                    "root_bound": self.proof.value + self.constant,
+                    "root_rounds": 0,
+                    "root_sec": self.elapsed(),
+                }
+                return "closed by a maximum branching"
+        self._solve_root()
+        if self._wants_more_groups():
+            known = self.incumbent.x
+            self._lay_out(self.more_groups)
+            self.incumbent.resume(known)
+            self._solve_root()
+        root = self.root
+        if root is None:
+            self.check()
+            return "the root program could not be solved"
+        gap = self.incumbent.cutoff() - self.proof.value
+        if gap <= 0 or not self.proof.fix(self.incumbent.cutoff()):
+            self.proof.close()
+            return "closed at the root"
+        if math.isinf(gap):
+            gap = max(1.0, abs(self.proof.value))
+        binding = root.slots[root.lam > 1e-9]
+        self.search = Search(self.program, self.pool, self.proof, self.settings, self.incumbent, self.check)
+        self.search.start(binding, gap)
+        for bound in self.search.run():
+            if self.elapsed() >= self._next_report:
+                self._next_report = self.elapsed() + REPORT_SEC
+                self._report(min(bound, self.proof.closed))
+            self.check()
+            if self.node_limit is not None and self.search.nodes >= self.node_limit:
+                return "node limit"
+        return "tree exhausted"
+
+    def _wants_more_groups(self) -> bool:
+        """A wide gap at the root takes a large tree, in which tighter cuts pay for dearer pivots."""
+        if self.root is None or self.term is None or len(self.term.upper) >= self.more_groups:
+            return False
+        gap = self.incumbent.loss - self.proof.value
+        return WIDE_ROOT_GAP * abs(self.incumbent.loss + self.constant) < gap < math.inf
+
+    def _solve_root(self) -> None:
+        self.root = None  # a point of an earlier layout numbers other rows
+        tolerance = 1e-7
+        rounds = root_rounds(
+            self.pool, self.proof.allowed, self.incumbent.x, seconds_left=self.left, tolerance=tolerance
+        )
+        count, reported = 0, -math.inf
+        for point in rounds:
+            count += 1
+            self.root = point
+            self.proof.prove(point.slots, point.lam)
+            if count in (1, 4, 16) or point.done:
+                self.incumbent.consider(point.x)
+            gap = self.incumbent.loss - self.proof.value
+            if self.proof.value - reported > 0.01 * gap or point.done:
+                reported = self.proof.value
+                self._report(self.proof.value)
+            self.check()
+            if count >= self.max_root_rounds or gap <= self.incumbent.loss - self.incumbent.cutoff():
+                break
+        if self.root is not None and self.hub is not None:
+            self._branch_at_root(self.root.slots, self.root.lam)
+        if self.root is None and self.root_stats:
+            return  # no time was left for a round: what the earlier layout found stands
+        bound = None if self.root is None else self.proof.value + self.constant
+        self.root_stats = {"root_bound": bound, "root_rounds": count, "root_sec": self.elapsed()}
+
+    def _branch_at_root(self, slots: Slots, lam: FloatArray) -> None:
+        """Bound the root by maximum branchings too, and take the structure that attains the minimum as a start."""
+        assert self.hub is not None
+        choice = self.proof.prove_by_branching(slots, lam, self.hub)
+        if choice is not None:
+            self.incumbent.offer(self.program.vector(choice))
+            self._report(self.proof.value)
+
+    def _finish(self, status: TerminationStatus, raw: str) -> SolverResult:
+        incumbent, proof = self.incumbent, self.proof
+        if incumbent.x is None and not proof.feasible and self.search is None:
+            return self._answer(TerminationStatus.INFEASIBLE, raw, None)
+        bound = min(proof.bound, incumbent.loss)
+        # Bounds of single boxes that were stopped half-way can be below what was reported already.
+        self.reported = max(self.reported, bound) if math.isfinite(bound) else self.reported
+        if status is TerminationStatus.OPTIMAL and self.reported < incumbent.cutoff():
+            status = TerminationStatus.NUMERICAL_ERROR
+        return self._answer(status, raw, incumbent.x)
+
+    def _answer(self, status: TerminationStatus, raw: str, x: FloatArray | None) -> SolverResult:
+        primal = self.primal
+        dual = self._dual()
+        search = self.search
+        stats: dict[str, Any] = {
+            "nodes": 0 if search is None else search.nodes,
+            "iterations": 0 if search is None else search.pivots,
+            "children": 0 if search is None else search.children,
+            "families_dropped": 0 if search is None else search.dropped,
+            "families_remade": 0 if search is None else search.remade,
+            "solve_sec": self.elapsed(),
+            "engine": self.solver.name,
+            "groups": self.pool.n_groups,
+            "bound_reproved": dual,
+            "proof": dict(self.proof.counts),
+            **self.root_stats,
+        }
+        self.recorder.record(primal=primal, dual=dual, event="bound", source=self.solver.name)
+        trace = self.recorder.finish(nodes=stats["nodes"], iterations=stats["iterations"], source=self.solver.name)
+        held = SolutionStatus.NO_SOLUTION if x is None else SolutionStatus.FEASIBLE
+        return SolverResult(status, held, raw, x, program_bounds(primal, dual), trace, stats)

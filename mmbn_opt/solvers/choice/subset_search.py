@@ -1,0 +1,206 @@
+"""Exact search over subsets of nodes for choice programs with a linear objective."""
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._arrays import FloatArray
+from ..._budget import stop_asked
+from ...exceptions import InputError, SizeLimitError
+from ...programs.base import ProgramKind
+from ...programs.choice import ChoiceProgram
+from ...results.status import Sense, SolutionStatus, TerminationStatus
+from ...results.trace import TraceRecorder
+from ..base import Availability, Solver, SolverCallback, SolverEvent, SolverResult, program_bounds
+from ..ending import Tolerances
+from ._subset_parts import MAX_NODES, Part, split
+from ._subset_states import Layers, Stopped
+
+__all__ = ["SubsetSearch"]
+
+_OPTIONS = {"max_states": 20_000_000, "group_size": 18}
+
+
+@dataclass(frozen=True)
+class SubsetSearch(Solver):
+    """Breadth-first branch and bound over the sets of nodes that stand first in an order.
+
+    With a linear objective the rest of a structure depends only on which nodes were placed, not on their order
+    (Silander & Myllymaki 2006). Sets are made one node larger at a time and dropped when a lower bound of the rest
+    reaches the incumbent; the bound adds the exact costs of groups of nodes (pattern databases, Yuan & Malone 2013). A
+    node whose best column of all is open is placed at once. Strongly connected parts of the candidates are solved one
+    by one.
+
+    Options: ``max_states`` (20,000,000 sets kept, 24 bytes each; the search ends with status NODE_LIMIT above),
+    ``group_size`` (18; a group's table has ``2^group_size`` entries).
+
+    References
+    ----------
+    Malone, Yuan, Hansen & Bridges (2011), breadth-first branch and bound; Yuan & Malone (2013), JAIR 48.
+    """
+
+    name: ClassVar[str] = "subset_search"
+    title: ClassVar[str] = "branch and bound over subsets of nodes, for local scores"
+    licence: ClassVar[str] = "BSD-3-Clause"
+    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.LINEAR_CHOICE})
+    ignores: ClassVar[Mapping[str, str]] = {
+        "threads": "it works with one",
+        "seed": "nothing is random",
+        "feasibility_tol": "its vectors are exact",
+        "verbose": "it has no log",
+    }
+
+    @classmethod
+    def availability(cls) -> Availability:
+        """Always available: numba is a core dependency."""
+        from importlib.metadata import version
+
+        return Availability(True, version("mmbn-opt"))
+
+    def solve(
+        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+    ) -> SolverResult:
+        """Minimise a `ChoiceProgram` without a term; see `Solver.solve`.
+
+        Raises
+        ------
+        InputError
+            For another kind of program, a program with a term, or an unknown option.
+        SizeLimitError
+            When more than 63 nodes may be on cycles with one another.
+        """
+        if not isinstance(program, ChoiceProgram) or program.term is not None:
+            raise InputError(
+                f"{self.name!r} solves ChoiceProgram without a term, got {type(program).__name__}; "
+                "build with ProgramKind.LINEAR_CHOICE."
+            )
+        if unknown := sorted(set(self.options) - set(_OPTIONS)):
+            raise InputError(f"{self.name} has no option {', '.join(unknown)}; known: {', '.join(sorted(_OPTIONS))}.")
+        return _Run(self, program, callback).result(start)
+
+
+@dataclass
+class _Run:
+    """What moves during one call."""
+
+    solver: SubsetSearch
+    program: ChoiceProgram
+    callback: SolverCallback | None
+    origin: float = field(default_factory=time.perf_counter)
+    best: FloatArray | None = None
+    primal: float | None = None
+    dual: float | None = None
+    stop_requested: bool = False
+    states: int = 0
+
+    def __post_init__(self) -> None:
+        options = {**_OPTIONS, **self.solver.options}
+        self.max_states, self.group_size = int(options["max_states"]), int(options["group_size"])
+        self.tolerances = Tolerances.of(self.solver, abs(self.program.offset) or 1.0)
+        self.recorder = TraceRecorder(Sense.MINIMIZE, clock=self.elapsed)
+
+    def elapsed(self) -> float:
+        return time.perf_counter() - self.origin
+
+    def check(self) -> None:
+        """Stop between two kernels when asked or out of time."""
+        self.stop_requested |= stop_asked()
+        limit = self.solver.time_limit
+        if self.stop_requested or (limit is not None and self.elapsed() >= limit):
+            raise Stopped
+
+    def _tell(self, event: str, x: FloatArray | None = None) -> None:
+        self.recorder.record(
+            primal=self.primal, dual=self.dual, nodes=self.states, event=event, source=self.solver.name
+        )
+        news = SolverEvent(self.elapsed(), self.primal, self.dual, self.states, None, x)
+        if self.callback is not None and self.callback(news):
+            self.stop_requested = True
+
+    def _offer(self, x: FloatArray, event: str) -> None:
+        if not self.program.is_feasible(x):
+            return
+        value = self.program.value(x)
+        if self.primal is None or value < self.primal:
+            self.best, self.primal = x, value
+            self._tell(event, x)
+
+    def _raise_bound(self, value: float) -> None:
+        value = value if self.primal is None else min(value, self.primal)
+        if math.isfinite(value) and (self.dual is None or value > self.dual):
+            self.dual = value
+            self._tell("bound")
+            if self.tolerances.leave_nothing(program_bounds(self.primal, self.dual)):
+                raise Stopped("the gap is closed", TerminationStatus.OPTIMAL)
+
+    # -- the algorithm ----------------------------------------------------------------------------------------------
+
+    def result(self, start: FloatArray | None) -> SolverResult:
+        if start is not None:
+            self._offer(self.program.polish(np.asarray(start, dtype=np.float64)), "start")
+        status, raw = TerminationStatus.OPTIMAL, "all subsets placed or dropped"
+        try:
+            self.check()
+            if not self._search():
+                status, raw = TerminationStatus.INFEASIBLE, "no order of the nodes has an open column for each"
+        except Stopped as stopped:
+            raw = str(stopped) or ("stopped when asked to" if self.stop_requested else "time limit")
+            status = stopped.status or (
+                TerminationStatus.INTERRUPTED if self.stop_requested else TerminationStatus.TIME_LIMIT
+            )
+        except KeyboardInterrupt:
+            status, raw = TerminationStatus.INTERRUPTED, "keyboard interrupt"
+        if status is TerminationStatus.INFEASIBLE:
+            self.dual = None
+        held = SolutionStatus.NO_SOLUTION if self.best is None else SolutionStatus.FEASIBLE
+        stats = {"nodes": self.states, "iterations": None, "solve_sec": self.elapsed(), "engine": self.solver.name}
+        self.recorder.record(primal=self.primal, dual=self.dual, event="bound", source=self.solver.name)
+        trace = self.recorder.finish(nodes=self.states, source=self.solver.name)
+        return SolverResult(status, held, raw, self.best, program_bounds(self.primal, self.dual), trace, stats)
+
+    def _search(self) -> bool:
+        """Solve part after part; False when one has no acyclic choice."""
+        parts = split(self.program)
+        if parts[-1].size > MAX_NODES:
+            raise SizeLimitError(
+                f"{parts[-1].size} nodes may be on cycles with one another; {self.solver.name} takes up to "
+                f"{MAX_NODES}. Use branch_and_cut or highs, or restrict the candidates."
+            )
+        searches = [Layers(part, self._start_of(part), self.group_size) for part in parts]
+        choice = np.zeros(self.program.n_nodes, dtype=np.intp)
+        for search in searches:
+            self.check()
+            search.prepare()
+            self._raise_bound(self._total(searches))
+        for search in searches:
+            for _ in self._steps(search):
+                self._raise_bound(self._total(searches))
+            if search.columns is None:
+                return False
+            choice[search.part.nodes] = search.part.column[search.columns]
+        self._offer(self.program.vector(choice), "incumbent")
+        self._raise_bound(self._total(searches))
+        return True
+
+    def _steps(self, search: Layers) -> Iterator[None]:
+        before = self.states
+        for _ in search.run(self.check, self.max_states - before):
+            self.states = before + search.states
+            yield
+        self.states = before + search.states
+
+    def _start_of(self, part: Part) -> NDArray[np.int64] | None:
+        """The columns of a part that stand for the incumbent's."""
+        if self.best is None:
+            return None
+        chosen = self.program.choice(self.best)[part.nodes]
+        inside = self.program.parents[np.ix_(chosen, part.nodes)]
+        return np.array([part.same_parents(v, row) for v, row in enumerate(inside)], dtype=np.int64)
+
+    def _total(self, searches: list[Layers]) -> float:
+        return self.program.offset + math.fsum(search.bound for search in searches)

@@ -1,0 +1,228 @@
+"""Variables of the primal-dual interior point and one iteration on them."""
+
+import math
+
+import numpy as np
+
+from ..._arrays import FloatArray
+from ...programs.convex import ConvexProgram
+from ...programs.margin_kernels import center_slacks
+from ._newton_system import NewtonSystem
+from ._primal_dual import with_own_class
+from .log_barrier import interior, slack_demands
+
+__all__ = ["InteriorState"]
+
+NEAREST = 0.99
+"""Share of the way to the boundary that a step goes."""
+NEAR_FLOOR = 0.1
+"""A starting point's entries within this distance (nats) of the floor count as lying on it."""
+LARGEST_RISE, LARGEST_FALL = 2.0, 8.0
+"""Most that a log-parameter moves in a step: exp(w) is far from linear beyond. Small probabilities may rise further, up
+to their square root."""
+CENTRED_SHARE = 0.5
+"""Share of the centred multipliers in the first ones, where others are known."""
+PAIRS = (("s", "y"), ("r", "lam"), ("t", "z"))
+"""Slacks and their multipliers."""
+CORRECTIONS, LONGER = 3, 0.3
+"""At most so many corrections a step, each of which tries for so much more of the way."""
+CENTRAL = (0.1, 10.0)
+"""Products within these shares of the target are left alone."""
+
+
+class InteriorState:
+    """Primal and dual variables of the method and one iteration on them."""
+
+    def __init__(
+        self, program: ConvexProgram, w: FloatArray, gap: float, prune: float, y: FloatArray | None = None
+    ) -> None:
+        self.program, self.prune = program, prune
+        margins = program.margins
+        self.sizes = np.diff(program.row_ptr)
+        self.rows = np.arange(margins.n_samples)
+        pairs = margins.n_samples * margins.n_classes
+        scale = gap / (program.strength or 1.0)
+        self.gamma = program.best_gamma(w)
+        if not math.isfinite(scale):
+            scale = float(margins.weight.sum()) * self.gamma
+        mu = max(5.0 * scale / pairs, 1e-12)
+        self.w = interior(program, w) if not math.isfinite(gap) else 0.999 * w + 0.001 * interior(program, w)
+        self.has_floor = math.isfinite(program.log_floor)
+        self.free = ~program.at_floor
+        self.w[~self.free] = program.log_floor
+        self.y: FloatArray
+        self.s: FloatArray
+        self._center(mu)
+        known = None if y is None else with_own_class(program, y)
+        if known is not None:
+            self.y = (1.0 - CENTRED_SHARE) * known + CENTRED_SHARE * self.y
+        v = program.linear + margins.adjoint(self._rivals(self.y))
+        self._balance(v, mu)
+        self._center(mu)
+        if known is not None:
+            self.y = (1.0 - CENTRED_SHARE) * known + CENTRED_SHARE * self.y
+        self.step_lengths, self.excess = 1.0, math.inf
+
+    def _center(self, mu: float) -> None:
+        """Slacks and multipliers of the samples at the point, all of complementarity `mu`."""
+        g = slack_demands(self.program, self.w, self.gamma)
+        self.y = np.empty_like(g)
+        xi = center_slacks(g, self.program.margins.weight, mu, self.y)
+        self.s = xi[:, None] - g
+
+    def _balance(self, v: FloatArray, mu: float) -> None:
+        """Multipliers of rows and floor for which ``v = lam exp(w) - z`` nearly holds, of complementarity `mu`.
+
+        Entries that lie close to the floor take the distance from it at which their multiplier is right.
+        """
+        program = self.program
+        exp_w = np.exp(self.w)
+        above = self.w - program.log_floor if self.has_floor else np.ones_like(self.w)
+        far = above > NEAR_FLOOR
+        mass = np.add.reduceat(np.where(far, exp_w, 0.0), program.row_ptr[:-1])
+        pull = np.add.reduceat(np.where(far, v, 0.0), program.row_ptr[:-1])
+        slack = np.maximum(1.0 - np.add.reduceat(exp_w, program.row_ptr[:-1]), 1e-3)
+        self.lam = np.maximum(pull / np.maximum(mass, 1e-12), mu / slack)
+        self.r = mu / self.lam
+        if not self.has_floor:
+            self.t, self.z = np.ones_like(self.w), np.zeros_like(self.w)
+            return
+        wanted = np.repeat(self.lam, self.sizes) * exp_w - v
+        closer = ~far & (wanted > 0)
+        self.t = np.where(closer, np.clip(mu / np.where(closer, wanted, 1.0), 1e-8, NEAR_FLOOR), above)
+        # Entries that stay on the floor have no pair: t = 1 and z = 0 keep them out of every sum.
+        self.t = np.where(self.free, self.t, 1.0)
+        self.w = np.where(self.free, program.log_floor + self.t, program.log_floor)
+        self.z = np.where(self.free, mu / self.t, 0.0)
+
+    def _rivals(self, table: FloatArray) -> FloatArray:
+        """The table with the own class emptied."""
+        rivals = table.copy()
+        rivals[self.rows, self.program.margins.labels] = 0.0
+        return rivals
+
+    def _mu(self) -> float:
+        """Mean complementarity."""
+        total = float((self.s * self.y).sum() + self.r @ self.lam + (self.t @ self.z if self.has_floor else 0.0))
+        return total / self._pairs()
+
+    def _pairs(self) -> int:
+        """Number of complementarity pairs."""
+        return int(self.s.size) + len(self.r) + (int(self.free.sum()) if self.has_floor else 0)
+
+    def merit(self) -> float:
+        """Mean complementarity and the largest excess of a row."""
+        return self._mu() * float(self.s.size) + float(self.program.margins.weight.sum()) * self.excess
+
+    def iterate(self) -> None:
+        """One predictor and corrector step on the same factorization."""
+        program, mu = self.program, self._mu()
+        exp_w = np.exp(self.w)
+        self.exp_w = np.where(self.free, exp_w, 0.0)  # only what moves
+        self.residual = np.add.reduceat(exp_w, program.row_ptr[:-1]) + self.r - 1.0
+        self.excess = float(np.abs(self.residual).max())
+        self.d = self.y / self.s
+        rivals = self._rivals(self.y)
+        lam_exp = np.repeat(self.lam, self.sizes) * self.exp_w
+        self.stationarity = -program.linear - program.margins.adjoint(rivals) + lam_exp - self.z
+        self.slope = 0.0
+        curvature = 0.0
+        if program.strength is not None:
+            self.slope = -(self.gamma**-3.0) / program.strength + float((program.delta * rivals).sum())
+            curvature = 3 * self.gamma**-4.0 / program.strength
+        system = NewtonSystem(
+            program, self.d, lam_exp + self.z / self.t, self.exp_w, self.lam / self.r, curvature, self.prune, self.free
+        )
+        nothing = {key: np.zeros_like(getattr(self, key)) for key, _ in PAIRS}
+        aim = self._direction(system, 0.0, nothing)
+        primal, dual = self._lengths(aim)
+        after, pairs = 0.0, self._pairs()
+        for key, partner in PAIRS:
+            mine, its = getattr(self, key) + primal * aim[key], getattr(self, partner) + dual * aim[partner]
+            after += float((mine * its).sum()) if key != "t" or self.has_floor else 0.0
+        sigma = max(min(1.0, max(after / pairs / mu, 0.0)) ** 3, 1e-3)
+        crossed = {key: primal * dual * aim[key] * aim[partner] for key, partner in PAIRS}
+        step = self._direction(system, sigma * mu, crossed)
+        step = self._corrected(system, sigma * mu, crossed, step)
+        primal, dual = self._lengths(step)
+        self._move(step, primal, dual)
+        self.step_lengths = max(primal, dual)
+
+    def _corrected(
+        self, system: NewtonSystem, target: float, crossed: dict[str, FloatArray], step: dict[str, FloatArray]
+    ) -> dict[str, FloatArray]:
+        """The step after corrections of the products that hold it up (Gondzio 1996): solves cost less than systems."""
+        lengths = self._lengths(step)
+        for _ in range(CORRECTIONS):
+            if min(lengths) >= 0.9:
+                break
+            primal, dual = (min(1.0, length + LONGER) for length in lengths)
+            trial = {}
+            for key, partner in PAIRS:
+                product = (getattr(self, key) + primal * step[key]) * (getattr(self, partner) + dual * step[partner])
+                wanted = np.clip(product, CENTRAL[0] * target, CENTRAL[1] * target) - product
+                trial[key] = crossed[key] - np.maximum(wanted, -CENTRAL[1] * target)
+            new = self._direction(system, target, trial)
+            reached = self._lengths(new)
+            if sum(reached) < sum(lengths) + 0.1 * LONGER:
+                break
+            step, lengths, crossed = new, reached, trial
+        return step
+
+    def _direction(self, system: NewtonSystem, target: float, crossed: dict[str, FloatArray]) -> dict[str, FloatArray]:
+        """Newton step towards complementarity `target`, with second-order terms of an earlier step by pair."""
+        program, margins = self.program, self.program.margins
+        a = (target - crossed["s"]) / self.s - self.y
+        total = self.d.sum(axis=1, keepdims=True)
+        shifted = a - self.d * (a.sum(axis=1, keepdims=True) / total)
+        to_lam = (target - crossed["r"]) / self.r - self.lam
+        to_z = np.zeros_like(self.t)
+        if self.has_floor:
+            to_z = np.where(self.free, (target - crossed["t"]) / self.t - self.z, 0.0)
+        right = -self.stationarity + margins.adjoint(self._rivals(shifted))
+        right -= self.exp_w * np.repeat(to_lam + self.lam * self.residual / self.r, self.sizes)
+        right += to_z
+        right_gamma = -self.slope - float((program.delta * self._rivals(shifted)).sum())
+        dw, dgamma = system.solve(right, right_gamma)
+        scores = margins.scores(dw)
+        dg = dgamma * program.delta + scores - scores[self.rows, margins.labels][:, None]
+        dg[self.rows, margins.labels] = 0.0
+        dxi = (a.sum(axis=1) + (self.d * dg).sum(axis=1)) / total[:, 0]
+        ds = dxi[:, None] - dg
+        dy = a - self.d * ds
+        dr = -np.add.reduceat(self.exp_w * dw, program.row_ptr[:-1]) - self.residual
+        dlam = to_lam - self.lam / self.r * dr
+        dz = to_z - self.z / self.t * dw if self.has_floor else np.zeros_like(dw)
+        dt = dw if self.has_floor else np.zeros_like(dw)
+        return {"w": dw, "gamma": np.array([dgamma]), "s": ds, "y": dy, "r": dr, "lam": dlam, "t": dt, "z": dz}
+
+    def _lengths(self, step: dict[str, FloatArray]) -> tuple[float, float]:
+        """Longest primal and dual steps that stay inside."""
+        rise = float((step["w"] / np.maximum(LARGEST_RISE, -0.5 * self.w)).max())
+        fall = float(-step["w"].min()) / LARGEST_FALL
+        primal = min(
+            1.0,
+            1.0 / max(rise, fall, 1e-300),
+            *(_to_boundary(x, step[k]) for k, x in (("s", self.s), ("r", self.r), ("t", self.t))),
+            _to_boundary(np.array([self.gamma]), step["gamma"]),
+        )
+        dual = min(1.0, *(_to_boundary(x, step[k]) for k, x in (("y", self.y), ("lam", self.lam), ("z", self.z))))
+        return primal, dual
+
+    def _move(self, step: dict[str, FloatArray], primal: float, dual: float) -> None:
+        self.w = self.w + primal * step["w"]
+        self.gamma += primal * float(step["gamma"][0])
+        self.s = self.s + primal * step["s"]
+        self.r = self.r + primal * step["r"]
+        self.t = self.t + primal * step["t"]
+        self.y = self.y + dual * step["y"]
+        # The sums are kept by every step; what rounding adds is taken off again.
+        self.y *= (self.program.margins.weight / self.y.sum(axis=1))[:, None]
+        self.lam = self.lam + dual * step["lam"]
+        self.z = self.z + dual * step["z"]
+
+
+def _to_boundary(x: FloatArray, step: FloatArray) -> float:
+    """Share of the step after which an entry of x has lost nearly all it has."""
+    ratio = float((-step / np.where(x > 0, x, np.inf)).max())
+    return NEAREST / ratio if ratio > 0 else math.inf

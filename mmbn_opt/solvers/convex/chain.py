@@ -1,0 +1,161 @@
+"""Convex solvers that share the time until the gap is proved: what ``auto`` runs on convex programs."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..._arrays import FloatArray
+from ..._threads import limited_threads
+from ...programs.base import ProgramKind
+from ...programs.convex import ConvexProgram
+from ...results.status import TerminationStatus
+from ..base import Availability, Solver, SolverCallback, SolverResult
+from ._chain_links import AnewLink, ChainLink, ResumableLink
+from ._shares import next_turn
+from .run import MAX_REPAIRED_PARAMETERS, ConvexRun
+
+__all__ = ["ConvexChainSolver"]
+
+logger = logging.getLogger(__name__)
+
+DENSE_PARAMETERS = 4000
+"""Largest program for interior-point methods with a dense Newton system."""
+CONE_NONZEROS = 2_000_000
+"""Largest margin matrix that is handed to a cone solver."""
+CONE_SECONDS, CONE_SECONDS_AN_ENTRY = 0.5, 2.5e-5
+"""A cone solver has never ended sooner: a process of its own, the model, and ten iterations."""
+WARM_GAP = 1e-3
+"""Relative gap at which the first-order method lets the interior point begin."""
+
+
+@dataclass(frozen=True)
+class ConvexChainSolver(Solver):
+    """First-order method and interior point in turns, Clarabel where one gives up; for a linear form HiGHS first.
+
+    Each has half of the time limit, unless another has closed the gap: the chain never ends worse than its best member
+    would with half the time. The built-in ones go on where they were; whoever begins, begins at the best point so far.
+    Without a limit turns grow with the time spent, and whoever makes no progress any more is left. The raw status lists
+    what each of them said.
+    """
+
+    name: ClassVar[str] = "convex"
+    title: ClassVar[str] = "Chain of convex solvers"
+    licence: ClassVar[str] = "BSD-3-Clause"
+    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX})
+    ignores: ClassVar[Mapping[str, str]] = {
+        "feasibility_tol": "every point is projected onto the constraints",
+        "verbose": "not passed on to the links",
+        "options": "not passed on: the links' options differ",
+    }
+
+    @classmethod
+    def availability(cls) -> Availability:
+        """Always there: its first links are built in."""
+        return Availability(True, "built in")
+
+    def solve(
+        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+    ) -> SolverResult:
+        """Minimise a convex program; see `Solver.solve`."""
+        run = ConvexRun(self, program, callback, start)
+        links = self._links(program, run)
+        begun: dict[str, ChainLink] = {}
+        try:
+            # A second BLAS thread only makes the small Newton systems slower on a shared machine.
+            with limited_threads(self.threads, "blas"):
+                while not run.should_stop() and (turn := next_turn(links, self.time_limit, run.time_left)) is not None:
+                    link, seconds = turn
+                    begun[link.name] = link
+                    link.advance(seconds)
+                    if program.is_linear and link.answer is not None and link.answer.stats.get("separable"):
+                        break  # no other method finds an optimum that is not there
+                    logger.debug("%s: gap %.2e after %.2f s of its own", link.name, run.bounds.gap_rel, link.spent)
+                for link in begun.values():
+                    link.close()
+        except KeyboardInterrupt:
+            run.stopped_by_user = True
+        self._keep_proof(run, list(begun.values()))
+        said = "; ".join(f"{link.name}: {link.said or 'waiting'}" for link in begun.values())
+        stats: dict[str, Any] = {"links": len(begun), "link_seconds": {k: link.spent for k, link in begun.items()}}
+        for link in begun.values():
+            if link.answer is not None:
+                stats |= {key: link.answer.stats[key] for key in ("H", "tau") if key in link.answer.stats}
+        return run.result(
+            _ending(list(begun.values()), self.time_limit is not None),
+            said or "no time was left for a solver",
+            stats=stats,
+        )
+
+    def _links(self, program: ConvexProgram, run: ConvexRun) -> list[ChainLink]:
+        """Solvers that take turns, with the common settings."""
+        from .cvxpy_conic import ClarabelSolver
+        from .first_order import FirstOrderSolver
+        from .interior_point import InteriorPointSolver, expected_warm_seconds, iteration_seconds
+        from .linear_form import LinearFormSolver
+
+        common: dict[str, Any] = {
+            "rel_gap": self.rel_gap,
+            "abs_gap": self.abs_gap,
+            "threads": self.threads,
+            "seed": self.seed,
+        }
+
+        def first_order(callback: SolverCallback) -> Any:
+            return FirstOrderSolver(time_limit=_left(run), **common).steps(program, callback, run.best)
+
+        def interior_point(callback: SolverCallback) -> Any:
+            engine = InteriorPointSolver(
+                time_limit=_left(run), warm_seconds=0.0, multipliers=first.multipliers, **common
+            )
+            return engine.steps(program, callback, run.best)
+
+        dense = not program.is_linear and program.margins.n_parameters <= DENSE_PARAMETERS
+        first = ResumableLink(
+            FirstOrderSolver.name,
+            run,
+            first_order,
+            first_turn=expected_warm_seconds(program) if dense else 1.0,
+            pause=max(WARM_GAP, self.rel_gap),
+            closing=_repair_seconds(program),
+        )
+        links: list[ChainLink] = [first]
+        if program.is_linear:
+            links.append(AnewLink(LinearFormSolver(**common), program, run, eager=True))
+        elif dense:
+            step = iteration_seconds(program)
+            links.append(ResumableLink(InteriorPointSolver.name, run, interior_point, step=step))
+        if program.size.nonzeros <= CONE_NONZEROS and ClarabelSolver.is_available():
+            least = CONE_SECONDS + CONE_SECONDS_AN_ENTRY * program.size.nonzeros
+            links.append(AnewLink(ClarabelSolver(**common), program, run, least=least, reserve=len(links) > 1))
+        return links
+
+    def _keep_proof(self, run: ConvexRun, links: list[ChainLink]) -> None:
+        """The multipliers of the best bound, which came without them."""
+        best = run.bounds.dual_bound
+        for link in links:
+            table = link.multipliers
+            if table is not None and best is not None and run.program.dual_value(table) >= best - 1e-9 * abs(best):
+                run.stats["multipliers"] = table
+                return
+
+
+def _left(run: ConvexRun) -> float | None:
+    """Time limit of a link that begins now."""
+    return None if run.time_left == np.inf else run.time_left
+
+
+def _repair_seconds(program: ConvexProgram) -> float:
+    """What the last look at multipliers of a linear form takes: a pseudo-inverse in all parameters."""
+    n = program.margins.n_parameters
+    return 1e-9 * n**3 if program.is_linear and n <= MAX_REPAIRED_PARAMETERS else 0.0
+
+
+def _ending(links: Sequence[ChainLink], limited: bool) -> TerminationStatus:
+    """What the last link says that ended by itself; the limit, where one of them would have gone on."""
+    if limited and not all(link.gave_up for link in links):
+        return TerminationStatus.TIME_LIMIT
+    said = [link.status for link in links if link.gave_up and link.status is not None]
+    return said[-1] if said else TerminationStatus.SLOW_PROGRESS

@@ -1,0 +1,1 @@
+"""Solvers of programs with rows and integers."""

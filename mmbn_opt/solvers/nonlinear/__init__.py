@@ -1,0 +1,1 @@
+"""Solvers of smooth programs, to a local optimum."""

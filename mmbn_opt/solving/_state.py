@@ -1,0 +1,214 @@
+"""What moves during one call of `solve`: the budget, the best model, both bounds, and who is believed."""
+
+import logging
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt.formulations.base import Formulation
+from mmbn_opt.programs.base import Program, ProgramKind
+from mmbn_opt.results.bounds import ObjectiveBounds
+from mmbn_opt.results.result import Check
+from mmbn_opt.results.status import TerminationStatus
+from mmbn_opt.results.trace import TraceRecord, TraceRecorder
+from mmbn_opt.solvers.base import Solver, SolverEvent, SolverResult
+from mmbn_opt.solvers.ending import ABSOLUTE_FLOOR, OBJECTIVE_TOLERANCE, Tolerances
+
+__all__ = ["RunCallback", "SolveState"]
+
+logger = logging.getLogger(__name__)
+
+RunCallback = Callable[[TraceRecord], bool | None]
+"""Called with each new trace record, in the formulation's sense; a true return value asks the run to stop."""
+
+FEASIBILITY_TOLERANCE = 1e-6
+
+ROUNDING = 1e-13
+"""Relative rounding error of a sum over the samples, whose scale is that of the formulation's own bound."""
+
+
+@dataclass
+class SolveState:
+    """What moves during one call of `solve`."""
+
+    formulation: Formulation
+    time_limit: float | None
+    tolerances: Tolerances
+    callback: RunCallback | None
+    kind: ProgramKind
+    origin: float = field(default_factory=time.perf_counter)
+    best: Any = None
+    best_source: str = ""
+    bound_source: str = "the formulation"
+    best_violation: float = 0.0
+    rounding: float = 0.0
+    stop_requested: bool = False
+    interrupted: bool = False
+
+    def __post_init__(self) -> None:
+        self.recorder = TraceRecorder(self.formulation.sense, clock=self.elapsed, listener=self._announce)
+        # Under validation the solver chooses the iterate; the largest objective is not what is wanted then.
+        self.watched = getattr(self.formulation, "validation", None) is not None
+
+    def elapsed(self) -> float:
+        """Seconds since the call."""
+        return time.perf_counter() - self.origin
+
+    def left(self) -> float | None:
+        """Seconds left of the budget, or None without a limit."""
+        return None if self.time_limit is None else self.time_limit - self.elapsed()
+
+    def out_of_time(self) -> bool:
+        """Whether the budget is used up."""
+        left = self.left()
+        return left is not None and left <= 0
+
+    @property
+    def bounds(self) -> ObjectiveBounds:
+        """Best bounds so far, in the formulation's sense."""
+        return self.recorder.bounds
+
+    def closed(self) -> bool:
+        """Whether to go on could bring nothing."""
+        return self.tolerances.leave_nothing(self.bounds)
+
+    def request_stop(self) -> None:
+        """Ask for an early end."""
+        self.stop_requested = True
+
+    def should_end(self) -> bool:
+        """Whether there is nothing left to do, or no leave to do it."""
+        return self.closed() or self.stop_requested or self.out_of_time()
+
+    def _announce(self, record: TraceRecord) -> None:
+        if self.callback is not None and self.callback(record):
+            self.stop_requested = True
+
+    def offer(
+        self, model: Any, source: str, *, event: str = "incumbent", dual: float | None = None, at: float | None = None
+    ) -> None:
+        """Take a model if it violates less, or its recomputed objective beats the best one."""
+        value = self.formulation.evaluate(model)
+        if not math.isfinite(value):
+            return
+        violation = self.formulation.infeasibility(model)
+        if self.watched or violation > 0:
+            # No incumbent: its objective bounds nothing, or is not what it was chosen by.
+            if self.best is None or (violation < self.best_violation):
+                self.best, self.best_source, self.best_violation = model, source, violation
+            if at is not None:
+                self.recorder.record(dual=dual, event=event, source=source, time_sec=at)
+        elif self.best_violation > 0 or self.bounds.better_primal(value):
+            self.best, self.best_source, self.best_violation = model, source, 0.0
+            self.recorder.record(primal=value, dual=dual, event=event, source=source, time_sec=at)
+
+    def settle(self) -> None:
+        """Record the objective of a model that was chosen by validation."""
+        if self.watched and self.best is not None and self.best_violation == 0:
+            value = self.formulation.evaluate(self.best)
+            self.recorder.record(primal=value, event="incumbent", source=self.best_source)
+
+    def offer_bound(
+        self, value: float, source: str, *, nodes: int | None = None, iterations: int | None = None
+    ) -> None:
+        """Take a dual bound; one that differs from the incumbent by rounding errors only is set to the incumbent.
+
+        Where large terms cancel to an optimum of 0, their rounding error would otherwise be a gap of 100 %.
+        """
+        if not math.isfinite(value):
+            return
+        primal = self.bounds.primal_bound
+        if primal is not None:
+            crossing = self.formulation.sense.sign * (value - primal)
+            floor = ABSOLUTE_FLOOR * self.tolerances.scale
+            rounding = floor if abs(primal) <= floor else self.rounding
+            if -rounding <= crossing <= OBJECTIVE_TOLERANCE * max(1.0, abs(primal)):
+                value = primal
+        if self.bounds.better_dual(value):
+            self.bound_source = source
+            self.recorder.record(dual=value, nodes=nodes, iterations=iterations, event="bound", source=source)
+
+    def on_event(self, event: SolverEvent, source: str) -> bool:
+        """News of the solver: incumbents are recovered and evaluated by us before they count."""
+        sign = self.formulation.sense.sign
+        if event.solution is not None:
+            self._take(self.formulation.recover(event.solution), source)
+        if event.dual_bound is not None:
+            self.offer_bound(sign * event.dual_bound, source, nodes=event.nodes, iterations=event.iterations)
+        return self.stop_requested or self.closed()
+
+    def _take(self, model: Any, source: str) -> None:
+        """Take what a solver hands over; under validation that is the iterate which does best so far."""
+        if self.watched:
+            self.best, self.best_source = model, source
+            self.best_violation = self.formulation.infeasibility(model)
+        else:
+            self.offer(model, source)
+
+    def offer_starts(self, starts: Iterable[Any] | None, seed: int) -> None:
+        """Offer the trivial model, the caller's, and what the formulation's heuristics find."""
+        formulation = self.formulation
+        trivial, bound = formulation.trivial_start(), formulation.trivial_bound()
+        self.rounding = ROUNDING * abs(bound or 0.0)
+        self.tolerances = replace(self.tolerances, scale=formulation.scale)
+        self.offer(trivial.model, trivial.source, event="start", dual=bound, at=0.0)
+        given = None if starts is None else list(starts)
+        for model in given or ():
+            self.offer(formulation.adopt(model, self.kind), "given start", event="start")
+        if given == [] or self.should_end():
+            return
+        # Heuristics get at most a third of the budget; they end by count long before on most data.
+        deadline = None if self.time_limit is None else self.origin + self.time_limit / 3
+        for start in formulation.starts(seed=seed, deadline=deadline):
+            self.offer(start.model, start.source, event="start")
+            if self.should_end():
+                return
+
+    def call(self, engine: Solver, program: Program) -> SolverResult:
+        """Run the solver on what is left of the budget and take what it found."""
+        left = self.left()
+        settings = engine if left is None else replace(engine, time_limit=max(left, 0.0))
+        start = None if self.best is None else self.formulation.encode(self.best, self.kind)
+        answer = settings.solve(program, callback=lambda event: self.on_event(event, engine.name), start=start)
+        if answer.solution is not None:
+            self._take(self.formulation.recover(answer.solution), engine.name)
+        dual = answer.bounds.dual_bound
+        if dual is not None:
+            self.offer_bound(self.formulation.sense.sign * dual, engine.name)
+        return answer
+
+    def termination(self, answer: SolverResult | None) -> TerminationStatus:
+        """Why the run ended; OPTIMAL only when the recomputed gap is closed."""
+        if answer is not None and answer.termination_status in (
+            TerminationStatus.INFEASIBLE,
+            TerminationStatus.UNBOUNDED,
+        ):
+            return answer.termination_status if self.best is None else TerminationStatus.NUMERICAL_ERROR
+        claimed = answer is not None and answer.termination_status is TerminationStatus.OPTIMAL
+        if self.closed() or (claimed and self.tolerances.closed(self.bounds)):
+            return TerminationStatus.OPTIMAL
+        if self.interrupted or self.stop_requested:
+            return TerminationStatus.INTERRUPTED
+        if answer is None:
+            return TerminationStatus.TIME_LIMIT
+        if claimed:
+            logger.warning("the solver claims OPTIMAL, but the recomputed gap is %.3g", self.bounds.gap_rel)
+            return TerminationStatus.SLOW_PROGRESS
+        return answer.termination_status
+
+    def check_vector(self, program: Program, solution: NDArray[np.float64]) -> Check:
+        """Hold the program's own objective at the answer against the recomputed one."""
+        violation = program.violation(solution)
+        value = self.formulation.sense.sign * program.value(solution)
+        primal = self.bounds.primal_bound
+        agrees = primal is not None and abs(value - primal) <= OBJECTIVE_TOLERANCE * max(1.0, abs(primal))
+        return Check(
+            "program vector",
+            violation <= FEASIBILITY_TOLERANCE and agrees,
+            f"largest violation {violation:.1e}; the program's objective there is {value:.6f}",
+        )

@@ -1,0 +1,202 @@
+"""Certificates: what can be recomputed from the data is recomputed; what cannot is marked as claimed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmbn_opt.formulations.base import Formulation
+from mmbn_opt.results.bounds import ObjectiveBounds
+from mmbn_opt.results.result import Certificate, Check, Result
+from mmbn_opt.results.status import BoundKind, TerminationStatus
+from mmbn_opt.results.trace import BoundTrace
+from mmbn_opt.solvers.ending import OBJECTIVE_TOLERANCE, Tolerances
+
+__all__ = ["ReprovedBound", "certify", "certify_run", "reproved_bound"]
+
+
+def certify(model: Any, formulation: Formulation, result: Result | None = None) -> Certificate:
+    """Re-check a model against the data of its formulation, and a result's claims where one is given.
+
+    Parameters
+    ----------
+    model : BayesianNetwork or other model
+        Any model, from this library or not.
+    formulation : Formulation
+    result : Result or None
+        Whose bounds, status and trace are to be checked too.
+
+    Examples
+    --------
+    >>> import mmbn_opt as mm
+    >>> data = mm.DiscreteDataset.from_arrays([["a"], ["b"]] * 5, [0, 1] * 5)
+    >>> formulation = mm.SoftMarginStructure(data)
+    >>> model = mm.BayesianNetwork.fit(mm.naive_bayes(data), data)
+    >>> print(certify(model, formulation))
+    [ok] acyclic: 2 nodes, 1 edges
+    [ok] within the model class: all acyclic networks over 1 feature and 'class' with at most 2 parents a node
+    [ok] candidates cover the class: each parent set of the class has one among the 4 candidates with ...
+    [ok] CPTs normalised: largest |row sum - 1| is ...
+    [ok] parameters from the data: largest difference to a fresh estimate with a pseudo-count of 1 a cell is 0.0e+00
+    [ok] objective: 17.917595 recomputed from 10 samples
+    """
+    if result is None:
+        value = formulation.evaluate(model)
+        samples = getattr(formulation, "data").n_samples  # noqa: B009 -- every formulation of this library has data
+        check = Check("objective", True, f"{value:.6f} recomputed from {samples:,} samples")
+        return Certificate((*formulation.check(model), check, *_distance(model, formulation)))
+    return certify_run(
+        model,
+        formulation,
+        bounds=result.bounds,
+        status=result.termination_status,
+        trace=result.trace,
+        tolerances=Tolerances(
+            float(result.settings.get("rel_gap", 0.0)), float(result.settings.get("abs_gap", 0.0)), formulation.scale
+        ),
+        bound_source=str(result.stats.get("bound_source", result.solver_name)),
+        reproved=reproved_bound(result.stats, formulation),
+    )
+
+
+def certify_run(
+    model: Any,
+    formulation: Formulation,
+    *,
+    bounds: ObjectiveBounds,
+    status: TerminationStatus,
+    trace: BoundTrace,
+    tolerances: Tolerances,
+    bound_source: str,
+    extra: Iterable[Check] = (),
+    reproved: "ReprovedBound | None" = None,
+) -> Certificate:
+    """Checks of a model together with the claims of the run that found it."""
+    value = formulation.evaluate(model)
+    samples = getattr(formulation, "data").n_samples  # noqa: B009
+    reported = bounds.primal_bound
+    violation = formulation.infeasibility(model)
+    if violation > 0:
+        agrees = reported is None
+        objective = f"{value:.6f} recomputed, but the constraints are violated by {violation:.3g}: no bound"
+    else:
+        agrees = reported is not None and abs(value - reported) <= OBJECTIVE_TOLERANCE * max(1.0, abs(value))
+        objective = f"{value:.6f} recomputed from {samples:,} samples, {_number(reported)} reported"
+    checks = [
+        *formulation.check(model),
+        Check("objective", agrees, objective),
+        *extra,
+        *_check_bounds(bounds, formulation, bound_source, reproved),
+        _check_trace(trace, bounds),
+    ]
+    return Certificate((*checks, _check_status(bounds, status, tolerances, Certificate(tuple(checks)).failures)))
+
+
+def _distance(model: Any, formulation: Formulation) -> tuple[Check, ...]:
+    """How far the model is from the optimum, where a convex program proves it in seconds."""
+    from mmbn_opt.formulations.parameters.relaxation import MaxMarginRelaxation
+    from mmbn_opt.solving.distance import distance_to_optimum
+
+    if not isinstance(formulation, MaxMarginRelaxation):
+        return ()
+    return (distance_to_optimum(model, formulation).check(),)
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.6f}"
+
+
+@dataclass(frozen=True)
+class ReprovedBound:
+    """A dual bound that a proof beside the search has computed anew, in the formulation's sense.
+
+    Parameters
+    ----------
+    value : float
+    detail : str
+        What the proof consists of, with figures.
+    """
+
+    value: float
+    detail: str
+
+
+def reproved_bound(stats: Mapping[str, Any], formulation: Formulation) -> ReprovedBound | None:
+    """A bound that was computed anew: beside a search while it ran, or here from the multipliers that it left."""
+    value, proof = stats.get("bound_reproved"), stats.get("proof", {})
+    if value is not None:
+        counted = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in proof.items())
+        return ReprovedBound(formulation.sense.sign * float(value), f"beside the search, {counted}")
+    multipliers = stats.get("multipliers")
+    proved = None if multipliers is None else formulation.prove_bound(multipliers)
+    return None if proved is None else ReprovedBound(proved, "the Lagrangian value of the solver's last multipliers")
+
+
+def _check_bounds(
+    bounds: ObjectiveBounds, formulation: Formulation, source: str, reproved: ReprovedBound | None
+) -> tuple[Check, ...]:
+    if bounds.dual_bound is None and formulation.bound_kind is BoundKind.HEURISTIC:
+        return (Check("bound", None, "none is claimed: nothing is said about the distance to the global optimum"),)
+    return _check_bound_side(bounds), _check_bound_source(bounds, formulation, source, reproved)
+
+
+def _check_bound_side(bounds: ObjectiveBounds) -> Check:
+    detail = f"dual {_number(bounds.dual_bound)}, primal {_number(bounds.primal_bound)}, gap {bounds.gap_rel:.4%}"
+    return Check("bound on the right side", bounds.is_consistent(OBJECTIVE_TOLERANCE), detail)
+
+
+def _check_bound_source(
+    bounds: ObjectiveBounds, formulation: Formulation, source: str, reproved: ReprovedBound | None
+) -> Check:
+    if bounds.dual_bound is None:
+        return Check("bound proved", None, "no bound is claimed")
+    trivial = formulation.trivial_bound()
+    if trivial is not None and abs(trivial - bounds.dual_bound) <= OBJECTIVE_TOLERANCE * max(1.0, abs(trivial)):
+        return Check("bound proved", True, f"{trivial:.6f} follows from the formulation alone")
+    if reproved is not None and _no_weaker(bounds, reproved.value):
+        detail = f"{bounds.dual_bound:.6f} computed anew from multipliers: {reproved.detail}"
+        return Check("bound proved", True, detail)
+    return Check(
+        "bound proved", None, f"{bounds.dual_bound:.6f} as claimed by {source}; its search tree is not re-proved here"
+    )
+
+
+def _no_weaker(bounds: ObjectiveBounds, proved: float) -> bool:
+    """Whether the dual bound claims no more than what was proved."""
+    assert bounds.dual_bound is not None
+    slack = OBJECTIVE_TOLERANCE * max(1.0, abs(proved))
+    return bounds.sense.sign * (bounds.dual_bound - proved) <= slack
+
+
+def _check_status(
+    bounds: ObjectiveBounds, status: TerminationStatus, tolerances: Tolerances, failures: Sequence[Check]
+) -> Check:
+    if status is not TerminationStatus.OPTIMAL:
+        return Check("status", True, f"{status}: {status.sentence}")
+    if failures:
+        names = ", ".join(check.name for check in failures)
+        return Check("status", False, f"OPTIMAL cannot be said of an answer that failed its checks ({names})")
+    asked = f"asked: {tolerances.rel_gap:g} relative, {tolerances.abs_gap:g} absolute"
+    granted = f"{tolerances.relative:g} or {tolerances.absolute:.2g} count as closed"
+    gap = f"{bounds.gap_rel:.2e} relative, {bounds.gap_abs:.2e} absolute"
+    return Check("status", tolerances.closed(bounds), f"OPTIMAL claimed at a gap of {gap} ({asked}; {granted})")
+
+
+def _check_trace(trace: BoundTrace, bounds: ObjectiveBounds) -> Check:
+    sign = trace.sense.sign
+    pairs = list(zip(trace.records, trace.records[1:], strict=False))
+    ordered = all(a.time_sec <= b.time_sec for a, b in pairs)
+    primal = all(
+        a.primal_bound is None or (b.primal_bound is not None and sign * (b.primal_bound - a.primal_bound) <= 0)
+        for a, b in pairs
+    )
+    dual = all(
+        a.dual_bound is None or (b.dual_bound is not None and sign * (b.dual_bound - a.dual_bound) >= 0)
+        for a, b in pairs
+    )
+    ends = trace.bounds.primal_bound == bounds.primal_bound and trace.bounds.dual_bound == bounds.dual_bound
+    detail = f"{len(trace)} records, both bounds monotone, last record equal to the result"
+    return Check(
+        "trace",
+        ordered and primal and dual and ends,
+        detail if ordered and primal and dual and ends else "not monotone, or ends elsewhere",
+    )

@@ -1,0 +1,276 @@
+"""One call from a formulation to a result, in the foreground or in the background, and the table behind "auto"."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from mmbn_opt.exceptions import InputError, MissingDependencyError
+from mmbn_opt.formulations.base import Formulation
+from mmbn_opt.programs.base import ProgramKind, ProgramSize
+from mmbn_opt.results.result import Result
+from mmbn_opt.solvers.base import Solver
+from mmbn_opt.solvers.ending import Tolerances
+from mmbn_opt.solvers.registry import get_solver_class, solver_table
+from mmbn_opt.solving._state import RunCallback, SolveState
+from mmbn_opt.solving.handle import Run
+from mmbn_opt.solving.job import Job
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["AUTO_RULES", "AutoRule", "choose_solver", "solve", "solvers", "start"]
+
+
+@dataclass(frozen=True)
+class AutoRule:
+    """One line of the table behind ``solver="auto"``."""
+
+    kind: ProgramKind
+    condition: str
+    solver: str
+    applies: Callable[[ProgramSize], bool] = field(default=lambda size: True, repr=False)
+    suits: Callable[[Formulation], bool] = field(default=lambda formulation: True, repr=False)
+
+
+SMALL_ROW_FORM = 20_000
+"""Non-zeros of the row form up to which HiGHS is done before another engine has warmed up (see docs: exact search)."""
+
+SUBSET_NODES, SUBSET_COLUMNS = 30, 2_000
+"""Nodes, or columns, up to which the search over subsets is done in seconds (see docs: decomposable scores)."""
+
+AUTO_RULES: tuple[AutoRule, ...] = (
+    AutoRule(
+        ProgramKind.IMPLICIT_CONCAVE,
+        "maximum branchings solve it",
+        "branch_and_cut",
+        suits=lambda formulation: formulation.solved_by_branching,
+    ),
+    AutoRule(
+        ProgramKind.LINEAR_CHOICE,
+        f"at most {SUBSET_NODES} nodes or {SUBSET_COLUMNS:,} parent sets",
+        "subset_search",
+        lambda size: size.rows < 2 * SUBSET_NODES or size.columns <= SUBSET_COLUMNS,
+    ),
+    AutoRule(
+        ProgramKind.MIXED_INTEGER,
+        f"at most {SMALL_ROW_FORM:,} non-zeros",
+        "highs",
+        lambda size: size.nonzeros <= SMALL_ROW_FORM,
+    ),
+    AutoRule(ProgramKind.IMPLICIT_CONCAVE, "any size", "branch_and_cut"),
+    AutoRule(ProgramKind.MIXED_INTEGER, "any size", "highs"),
+    AutoRule(ProgramKind.CONVEX, "any size", "convex"),
+    AutoRule(ProgramKind.QUADRATIC, "any size", "clarabel-qp"),
+    AutoRule(ProgramKind.NONLINEAR, "no constraints", "lbfgs", lambda size: size.rows == 0),
+    AutoRule(ProgramKind.NONLINEAR, "constraints", "exterior_penalty"),
+)
+
+
+_BY_OTHER_NAME: Mapping[tuple[Any, ...], str] = {
+    ("highs", ProgramKind.CONVEX): "highs-lp",
+    ("clarabel", ProgramKind.QUADRATIC): "clarabel-qp",
+    ("ipopt", ProgramKind.NONLINEAR): "ipopt-nlp",
+}
+"""One name for a library that meets two kinds of program through two adapters."""
+
+
+def solvers() -> "pd.DataFrame":
+    """What is installed: one row a solver with version, licence, what it accepts, and why it is not available.
+
+    Examples
+    --------
+    >>> import mmbn_opt as mm
+    >>> bool(mm.solvers().set_index("name").loc["highs", "available"])
+    True
+    """
+    import pandas as pd
+
+    rows = []
+    for info in solver_table():
+        rules = [f"{rule.kind}, {rule.condition}" for rule in AUTO_RULES if rule.solver == info.name]
+        rows.append(
+            {
+                "name": info.name,
+                "title": info.title,
+                "available": info.available,
+                "version": info.version,
+                "licence": info.licence,
+                "accepts": ", ".join(sorted(str(kind) for kind in info.accepts)),
+                "auto": "; ".join(rules),
+                "reason": info.reason,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def choose_solver(formulation: Formulation, solver: str | Solver) -> tuple[type[Solver], ProgramKind, str]:
+    """The class that will run, the kind of program it gets, and the rule that chose it.
+
+    Parameters
+    ----------
+    formulation : Formulation
+    solver : str or Solver
+        A name, ``"auto"``, or a configured solver, which may be of a class that the registry does not know.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, or where the solver accepts nothing that the formulation emits.
+    """
+    if isinstance(solver, Solver):
+        name, found = solver.name, type(solver)
+    elif solver == "auto":
+        for rule in AUTO_RULES:
+            fits = rule.kind in formulation.emits and rule.suits(formulation)
+            if fits and rule.applies(formulation.estimate_size(rule.kind)):
+                return get_solver_class(rule.solver), rule.kind, f"auto: {rule.kind}, {rule.condition} -> {rule.solver}"
+        raise InputError(f"No automatic rule fits {type(formulation).__name__}; name a solver.")
+    else:
+        name, found = solver, get_solver_class(_BY_OTHER_NAME.get((solver, *formulation.emits), solver))
+    shared = formulation.emits & found.accepts
+    if not shared:
+        raise InputError(
+            f"{type(formulation).__name__} emits {sorted(map(str, formulation.emits))}, but {name!r} accepts "
+            f"{sorted(map(str, found.accepts))}. See mmbn_opt.solvers()."
+        )
+    return found, min(shared, key=str), "named by the caller"
+
+
+def solve(
+    formulation: Formulation,
+    solver: str | Solver = "auto",
+    *,
+    time_limit: float | None = None,
+    rel_gap: float = 0.0,
+    abs_gap: float = 0.0,
+    threads: int = 1,
+    seed: int = 0,
+    verbose: bool = False,
+    options: Mapping[str, Any] | None = None,
+    callback: RunCallback | None = None,
+    starts: Iterable[Any] | None = None,
+    validation: Any = None,
+) -> Result:
+    """Solve a formulation and certify the answer.
+
+    One wall-clock budget covers building, start heuristics, solving and polishing. A KeyboardInterrupt ends the run
+    with status INTERRUPTED; the best model and the bound so far are returned.
+
+    Parameters
+    ----------
+    formulation : Formulation
+    solver : str or Solver
+        Name (see `mmbn_opt.solvers`), ``"auto"``, or a configured solver, whose limits give way to the ones here.
+    time_limit : float or None
+        Seconds; None runs to proof.
+    rel_gap, abs_gap : float
+        Stop when the proved gap is within either; 0 asks for a proof of optimality.
+    threads, seed : int
+        Equal input, seed and threads give the same answer when the run ends by proof.
+    verbose : bool
+        Send the solver's log to ``logging``.
+    options : mapping or None
+        The solver's own options.
+    callback : callable or None
+        Called with each `TraceRecord`; return True to stop.
+    starts : iterable of models or None
+        Start models to use beside the formulation's own heuristics; an empty list switches heuristics off.
+    validation : DiscreteDataset or float or None
+        For parameter formulations: held-out data, or the share of the rows to hold out. The iterate that does best on
+        them is returned.
+
+    Returns
+    -------
+    Result
+        Always with a model, unless the problem is infeasible.
+
+    Examples
+    --------
+    >>> import mmbn_opt as mm
+    >>> data = mm.DiscreteDataset.from_arrays([["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"]] * 5, [0, 1, 1, 0] * 5)
+    >>> result = mm.solve(mm.SoftMarginStructure(data, max_parents=2))
+    >>> result.termination_status, result.certificate.ok
+    (TerminationStatus.OPTIMAL, True)
+    """
+    return _plan(
+        formulation, solver, time_limit, rel_gap, abs_gap, threads, seed, verbose, options, callback, starts, validation
+    ).execute()
+
+
+def start(
+    formulation: Formulation,
+    solver: str | Solver = "auto",
+    *,
+    time_limit: float | None = None,
+    rel_gap: float = 0.0,
+    abs_gap: float = 0.0,
+    threads: int = 1,
+    seed: int = 0,
+    verbose: bool = False,
+    options: Mapping[str, Any] | None = None,
+    callback: RunCallback | None = None,
+    starts: Iterable[Any] | None = None,
+    validation: Any = None,
+) -> Run:
+    """Solve a formulation in the background; return a handle that can be looked at and stopped.
+
+    The parameters are those of `solve`, and so is what is computed. Wrong input raises here; what goes wrong later is
+    raised by `Run.result`. `callback` is called in the thread of the run. Solvers that would hold the interpreter work
+    in a process of their own.
+
+    Returns
+    -------
+    Run
+
+    Examples
+    --------
+    >>> import mmbn_opt as mm
+    >>> data = mm.DiscreteDataset.from_arrays([["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"]] * 5, [0, 1, 1, 0] * 5)
+    >>> with mm.start(mm.SoftMarginStructure(data, max_parents=2), time_limit=60) as run:
+    ...     result = run.result()
+    >>> run.done(), run.best() is result.model, len(run.trace) == len(result.trace)
+    (True, True, True)
+    """
+    return Run(
+        _plan(
+            formulation, solver, time_limit, rel_gap, abs_gap, threads, seed, verbose, options, callback, starts,
+            validation,
+        )
+    )  # fmt: skip
+
+
+def _plan(
+    formulation: Formulation,
+    solver: str | Solver,
+    time_limit: float | None,
+    rel_gap: float,
+    abs_gap: float,
+    threads: int,
+    seed: int,
+    verbose: bool,
+    options: Mapping[str, Any] | None,
+    callback: RunCallback | None,
+    starts: Iterable[Any] | None,
+    validation: Any,
+) -> Job:
+    """Check everything that can be checked before the work begins; the clock of the budget starts here."""
+    base = solver if isinstance(solver, Solver) else None
+    if base is not None and time_limit is None:
+        time_limit = base.time_limit
+    solver_class, kind, rule = choose_solver(formulation, solver)
+    settings: dict[str, Any] = {
+        "rel_gap": rel_gap, "abs_gap": abs_gap, "threads": threads, "seed": seed, "verbose": verbose,
+        "options": dict(options or (base.options if base else {})), "time_limit": time_limit,
+    }  # fmt: skip
+    engine = solver_class(**settings) if base is None else replace(base, **settings)
+    availability = solver_class.availability()
+    if not availability.available:
+        raise MissingDependencyError(f"Solver {solver_class.name!r} cannot be used here: {availability.reason}")
+    if validation is not None:
+        formulation = formulation.with_validation(validation, seed=seed)
+    if threads > 1:
+        formulation = formulation.with_threads(threads)
+    state = SolveState(formulation, time_limit, Tolerances(rel_gap, abs_gap, scale=0.0), callback, kind)
+    size = formulation.estimate_size(kind)
+    formulation.refuse_oversized(kind)
+    return Job(state, engine, availability.version or "", rule, size, settings, starts, seed)

@@ -1,0 +1,158 @@
+"""A checked call of `solve`: starts, program, solver, model and certificate, within one wall budget."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmbn_opt._budget import interruptible, noting_signals, obeying
+from mmbn_opt.programs.base import Program, ProgramSize
+from mmbn_opt.results.result import Certificate, Result, Seconds
+from mmbn_opt.results.status import SolutionStatus, TerminationStatus
+from mmbn_opt.solvers.base import Solver, SolverResult
+from mmbn_opt.solving._state import SolveState
+from mmbn_opt.solving.certificate import certify_run, reproved_bound
+
+__all__ = ["Job", "observing"]
+
+logger = logging.getLogger(__name__)
+
+BUILD_PATIENCE_SEC = 1.0
+SOLVE_PATIENCE_SEC = 4.0
+"""How long heuristics and building, and a solver, may take to end by themselves after Ctrl-C: an answer that is handed
+over has more in it than what is known when it is cut off."""
+
+_observer: ContextVar[Callable[[SolveState], None] | None] = ContextVar("mmbn_opt observer", default=None)
+
+
+@contextmanager
+def observing(observer: Callable[[SolveState], None]) -> Iterator[None]:
+    """Show `observer` what moves in every run that begins in this thread and in this block."""
+    token = _observer.set(observer)
+    try:
+        yield
+    finally:
+        _observer.reset(token)
+
+
+@dataclass
+class Job:
+    """What one call does, ready to be executed once, in whatever thread.
+
+    Parameters
+    ----------
+    state : SolveState
+        What others may look at while the job is executed; setting its `stop_requested` ends the job early.
+    engine : Solver
+    version, rule : str
+        Of the solver, and why it was chosen.
+    size : ProgramSize
+        As estimated.
+    settings : mapping
+    starts : iterable of models or None
+    seed : int
+    """
+
+    state: SolveState
+    engine: Solver
+    version: str
+    rule: str
+    size: ProgramSize
+    settings: Mapping[str, Any]
+    starts: Iterable[Any] | None
+    seed: int
+    _seconds: dict[str, float] = field(default_factory=dict)
+
+    def execute(self) -> Result:
+        """Do it; Ctrl-C, KeyboardInterrupt and a requested stop end the search with what there is.
+
+        What comes after the search hands that over; Ctrl-C does not reach it, but a second one does.
+        """
+        with noting_signals():
+            observer = _observer.get()
+            if observer is not None:
+                observer(self.state)
+            return self._finish(*self._search())
+
+    def _search(self) -> tuple[Program | None, SolverResult | None]:
+        state, seconds = self.state, self._seconds
+        program: Program | None = None
+        answer: SolverResult | None = None
+        try:
+            with noting_signals(state.request_stop), obeying(lambda: state.stop_requested):
+                with interruptible(BUILD_PATIENCE_SEC):
+                    state.offer_starts(self.starts, self.seed)
+                    seconds["heuristics"] = state.elapsed()
+                    if not state.should_end():
+                        program = state.formulation.build(state.kind)
+                        self.size = program.size
+                        seconds["build"] = state.elapsed() - seconds["heuristics"]
+                if program is not None and not state.should_end():
+                    before = state.elapsed()
+                    with interruptible(SOLVE_PATIENCE_SEC):
+                        answer = state.call(self.engine, program)
+                    seconds["solve"] = state.elapsed() - before
+        except KeyboardInterrupt:
+            state.interrupted = True
+        return program, answer
+
+    def _finish(self, program: Program | None, answer: SolverResult | None) -> Result:
+        state, engine = self.state, self.engine
+        formulation = state.formulation
+        counters = {} if answer is None else {k: answer.stats.get(k) for k in ("nodes", "iterations")}
+        state.settle()
+        solution = None if state.best is None else formulation.encode(state.best, state.kind)
+        status = state.termination(answer)
+        trace = state.recorder.finish(**counters, source=engine.name if answer is not None else state.best_source)
+        certificate = Certificate()
+        if state.best is not None:
+            by_engine = state.bound_source == engine.name
+            certificate = certify_run(
+                state.best,
+                formulation,
+                bounds=state.bounds,
+                status=status,
+                trace=trace,
+                tolerances=state.tolerances,
+                bound_source=f"{state.bound_source} {self.version}" if by_engine else state.bound_source,
+                extra=() if program is None or solution is None else (state.check_vector(program, solution),),
+                reproved=reproved_bound(answer.stats, formulation) if answer is not None else None,
+            )
+        raw_status = answer.raw_status if answer is not None else "solver not called"
+        if status is TerminationStatus.OPTIMAL and not certificate.ok:
+            # Whoever is at fault: what cannot be certified is not called optimal.
+            failed = "; ".join(map(str, certificate.failures))
+            logger.error("the answer of %s failed its checks: %s", engine.name, failed)
+            status, raw_status = TerminationStatus.NUMERICAL_ERROR, f"{raw_status}; its certificate failed: {failed}"
+        stats = dict(answer.stats) if answer is not None else {}
+        stats |= {"bound_source": state.bound_source, "incumbent_source": state.best_source}
+        if answer is not None:
+            stats["solver_trace"] = answer.trace
+        spent = {k: self._seconds.get(k, 0.0) for k in ("build", "heuristics", "solve")}
+        return Result(
+            model=state.best,
+            certificate=certificate,
+            termination_status=status,
+            solution_status=_solution_status(state),
+            raw_status=raw_status,
+            solution=solution,
+            bounds=state.bounds,
+            trace=trace,
+            sense=formulation.sense,
+            formulation=formulation,
+            solver_name=engine.name,
+            solver_version=self.version,
+            solver_rule=self.rule,
+            seconds=Seconds(**spent, total=state.elapsed()),
+            program_size=self.size,
+            settings=dict(self.settings),
+            stats=stats,
+        )
+
+
+def _solution_status(state: SolveState) -> SolutionStatus:
+    if state.best is None:
+        return SolutionStatus.NO_SOLUTION
+    return SolutionStatus.INFEASIBLE if state.best_violation > 0 else SolutionStatus.FEASIBLE

@@ -1,0 +1,343 @@
+"""Several binary programs as one run: each is solved and certified by itself, and one result speaks for all."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from mmbn_opt._budget import noting_signals
+from mmbn_opt.data.numeric import plain
+from mmbn_opt.formulations.mixture.constrained import ConstrainedMaximumMargin
+from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
+from mmbn_opt.mixtures.classifier import MixtureClassifier
+from mmbn_opt.results.bounds import ObjectiveBounds
+from mmbn_opt.results.result import Certificate, Check, Result, Seconds
+from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
+from mmbn_opt.results.trace import TraceRecord, TraceRecorder
+from mmbn_opt.solvers.base import Solver, SolverResult
+from mmbn_opt.solvers.ending import OBJECTIVE_TOLERANCE
+from mmbn_opt.solving.dispatch import solve
+
+__all__ = ["CMMPart", "CMMPrograms", "joint_result", "solve_parts", "worst_status"]
+
+_SEVERITY = (
+    TerminationStatus.OPTIMAL, TerminationStatus.LOCALLY_OPTIMAL, TerminationStatus.SLOW_PROGRESS,
+    TerminationStatus.ITERATION_LIMIT, TerminationStatus.TIME_LIMIT, TerminationStatus.INTERRUPTED,
+    TerminationStatus.NUMERICAL_ERROR,
+)  # fmt: skip
+
+_OF_VIOLATIONS = ("every sample beyond xi", "program vector")
+"""Checks of a part that fail with the samples that miss xi, which the whole has its own checks for."""
+
+_SOLUTION_SEVERITY = (
+    SolutionStatus.FEASIBLE, SolutionStatus.NEARLY_FEASIBLE, SolutionStatus.INFEASIBLE, SolutionStatus.NO_SOLUTION,
+)  # fmt: skip
+
+
+def worst_status(statuses: Iterable[TerminationStatus]) -> TerminationStatus:
+    """The status that says most against an answer made of several.
+
+    Examples
+    --------
+    >>> worst_status([TerminationStatus.LOCALLY_OPTIMAL, TerminationStatus.TIME_LIMIT])
+    TerminationStatus.TIME_LIMIT
+    """
+    return max(statuses, key=lambda s: _SEVERITY.index(s) if s in _SEVERITY else len(_SEVERITY))
+
+
+def solve_parts(
+    problem: MulticlassMargin,
+    solver: str | Solver = "auto",
+    *,
+    time_limit: float | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    callback: Callable[[TraceRecord], bool | None] | None = None,
+) -> Result:
+    """Solve the binary programs of a problem one after the other.
+
+    The time that is left is shared among the parts to come. After an interruption the parts that were not reached keep
+    their start.
+
+    Parameters
+    ----------
+    problem : MulticlassMargin
+    solver : str or Solver
+    time_limit : float or None
+        Seconds for all parts together.
+    threads, seed : int
+    callback : callable or None
+        Called with each `TraceRecord` of the whole; return True to stop.
+
+    Returns
+    -------
+    Result
+        ``parts`` holds the result of each program. The objective is the sum of the margins, and is claimed only where
+        every sample meets xi in every part; the trace adds up the work; both statuses are those of the worst part.
+
+    Examples
+    --------
+    >>> X, y = [[0.0], [1.0], [5.0], [6.0], [10.0], [11.0]], ["a", "a", "b", "b", "c", "c"]
+    >>> result = solve_parts(MulticlassMargin(X, y, n_components=1, xi_growth=1.0))
+    >>> len(result.parts), result.solution_status, result.certificate.ok, result.model.predict([[5.4]]).tolist()
+    (3, SolutionStatus.FEASIBLE, True, ['b'])
+    """
+    with noting_signals():
+        return _solve_parts(problem, solver, time_limit, threads, seed, callback)
+
+
+def _solve_parts(
+    problem: MulticlassMargin,
+    solver: str | Solver,
+    time_limit: float | None,
+    threads: int,
+    seed: int,
+    callback: Callable[[TraceRecord], bool | None] | None,
+) -> Result:
+    """Inside a scope in which Ctrl-C is noted: once it was, each part to come ends at its start."""
+    began = time.perf_counter()
+    course = _Course(problem, callback)
+    parts: list[Result] = []
+    interrupted = False
+    try:
+        course.begin()
+    except KeyboardInterrupt:
+        interrupted = True
+    for index, formulation in enumerate(problem.binaries):
+        left = None
+        if time_limit is not None:
+            left = max(0.0, time_limit - (time.perf_counter() - began)) / (len(problem.parts) - index)
+
+        def run(left: float | None, index: int = index, formulation: ConstrainedMaximumMargin = formulation) -> Result:
+            course.turn_to(index, parts)
+            return solve(formulation, solver, time_limit=left, threads=threads, seed=seed, callback=course.listen)
+
+        try:
+            part = run(0.0 if interrupted else left)
+        except KeyboardInterrupt:  # between two parts: inside of one it is a status
+            if interrupted:
+                raise
+            interrupted = True
+            part = run(0.0)
+        interrupted = interrupted or part.termination_status is TerminationStatus.INTERRUPTED
+        parts.append(replace(part, settings={**part.settings, "part": problem.parts[index].name}))
+    return _together(problem, parts, course, interrupted, time.perf_counter() - began)
+
+
+class _Course:
+    """The trace of the whole, written while the parts run."""
+
+    def __init__(self, problem: MulticlassMargin, callback: Callable[[TraceRecord], bool | None] | None) -> None:
+        self.recorder = TraceRecorder(problem.sense, listener=self._tell)
+        self.callback = callback
+        self.values: list[float | None] = []
+        for binary in problem.binaries:
+            start = binary.trivial_start().model
+            self.values.append(None if binary.infeasibility(start) > 0 else binary.evaluate(start))
+        self.stop = False
+        self.index = 0
+        self.iterations_before = 0
+
+    def begin(self) -> None:
+        """Tell of the start."""
+        self.recorder.record(primal=self._sum(), iterations=0, event="start", source="k-means")
+
+    def turn_to(self, index: int, parts: Sequence[Result]) -> None:
+        """The next part begins."""
+        self.index = index
+        self.iterations_before = sum(int(part.stats.get("iterations") or 0) for part in parts)
+
+    def listen(self, record: TraceRecord) -> bool:
+        """Enter what a part tells; its own start and end are no events of the whole."""
+        if record.primal_bound is not None:
+            self.values[self.index] = record.primal_bound
+        if record.event in ("start", "final"):
+            return self.stop
+        iterations = self.iterations_before + (record.iterations or 0)
+        self.recorder.record(primal=self._sum(), iterations=iterations, event=record.event, source=record.source)
+        return self.stop
+
+    def _sum(self) -> float | None:
+        known = [value for value in self.values if value is not None]
+        return float(sum(known)) if len(known) == len(self.values) else None
+
+    def _tell(self, record: TraceRecord) -> None:
+        if self.callback is not None and self.callback(record):
+            self.stop = True
+
+
+def _together(
+    problem: MulticlassMargin, parts: list[Result], course: _Course, interrupted: bool, seconds: float
+) -> Result:
+    model = problem.join([part.model for part in parts])
+    value, feasible = problem.evaluate(model), problem.infeasibility(model) == 0.0
+    iterations = sum(int(part.stats.get("iterations") or 0) for part in parts)
+    course.recorder.record(primal=value if feasible else None, iterations=iterations, source=parts[-1].solver_name)
+    trace = course.recorder.finish(iterations=iterations, source=parts[-1].solver_name)
+    status = worst_status(part.termination_status for part in parts)
+    if interrupted:
+        status = worst_status((status, TerminationStatus.INTERRUPTED))
+    solutions = [part.solution for part in parts if part.solution is not None]
+    sizes = [part.program_size for part in parts if part.program_size is not None]
+    return Result(
+        model=model,
+        certificate=Certificate((*problem.check(model), *_checks(problem, parts, value, trace.bounds))),
+        termination_status=status,
+        solution_status=max((part.solution_status for part in parts), key=_SOLUTION_SEVERITY.index),
+        raw_status="; ".join(
+            f"{part.name}: {result.raw_status}" for part, result in zip(problem.parts, parts, strict=True)
+        ),
+        solution=np.concatenate(solutions) if len(solutions) == len(parts) else None,
+        bounds=trace.bounds,
+        trace=trace,
+        sense=problem.sense,
+        formulation=problem,
+        solver_name=parts[0].solver_name,
+        solver_version=parts[0].solver_version,
+        solver_rule=parts[0].solver_rule,
+        seconds=Seconds(
+            **{name: sum(getattr(p.seconds, name) for p in parts) for name in ("build", "heuristics", "solve")},
+            total=seconds,
+        ),
+        program_size=None
+        if len(sizes) < len(parts)
+        else replace(
+            sizes[0],
+            columns=sum(s.columns for s in sizes),
+            rows=sum(s.rows for s in sizes),
+            nonzeros=sum(s.nonzeros for s in sizes),
+        ),
+        settings={k: v for k, v in parts[0].settings.items() if k != "part"},
+        stats={"iterations": iterations, "bound_source": parts[0].stats.get("bound_source", "")},
+        parts=tuple(parts),
+    )
+
+
+def _checks(problem: MulticlassMargin, parts: list[Result], value: float, bounds: ObjectiveBounds) -> list[Check]:
+    apart = float(sum(binary.evaluate(part.model) for binary, part in zip(problem.binaries, parts, strict=True)))
+    agrees = abs(value - apart) <= OBJECTIVE_TOLERANCE * max(1.0, abs(value))
+    reported = bounds.primal_bound
+    if reported is not None:
+        agrees = agrees and abs(value - reported) <= OBJECTIVE_TOLERANCE * max(1.0, abs(value))
+    claim = "violations: no margin is claimed" if reported is None else f"{reported:.6f} reported"
+    failures = [
+        f"{name.name}: {check.name}"
+        for name, part in zip(problem.parts, parts, strict=True)
+        for check in part.certificate.failures
+        if not check.name.startswith(_OF_VIOLATIONS)
+    ]
+    n = len(parts)
+    return [
+        Check("objective", agrees, f"{value:.6f} recomputed from the joined model, {apart:.6f} part by part, {claim}"),
+        Check("parts", not failures, "; ".join(failures) or f"{n} of {n} passed their own checks"),
+        Check("bound", None, "none is claimed: nothing is said about the distance to the global optimum"),
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class CMMPart:
+    """One binary program of a classifier.
+
+    Parameters
+    ----------
+    positive : label
+    negative : label or None
+        None stands for all other classes.
+    result : SolverResult
+        In the sense of the program, a minimum of minus the margin.
+    margin : float
+        Soft margin of the answer, recomputed, in nats.
+    violated : DataFrame
+        Samples that miss xi: row of the training data, label, log-odds, violation.
+    checks : tuple of Check
+        Looked at again, rows counted within the part.
+    """
+
+    positive: Any
+    negative: Any
+    result: SolverResult
+    margin: float
+    violated: pd.DataFrame
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every sample has log-odds of at least xi."""
+        return self.violated.empty
+
+    @property
+    def name(self) -> str:
+        """The two sides in words."""
+        rival = "the rest" if self.negative is None else str(plain(self.negative))
+        return f"{plain(self.positive)} against {rival}"
+
+
+@dataclass(frozen=True, eq=False)
+class CMMPrograms:
+    """The programs that make up one classifier, in the place where a result names its formulation.
+
+    Parameters
+    ----------
+    parts : tuple of ConstrainedMaximumMargin
+    """
+
+    parts: tuple[ConstrainedMaximumMargin, ...]
+
+    title: ClassVar[str] = "Constrained maximum margin, one program a pair of sides"
+
+
+def joint_result(
+    model: MixtureClassifier, parts: Sequence[CMMPart], programs: CMMPrograms, settings: dict[str, Any], total: float
+) -> Result:
+    """Result of all parts: the objective is the sum of the soft margins, claimed where every sample meets xi.
+
+    No bound is claimed, since the programs are not convex.
+
+    Parameters
+    ----------
+    model : MixtureClassifier
+    parts : sequence of CMMPart
+    programs : CMMPrograms
+    settings : dict
+    total : float
+        Seconds of the fit.
+    """
+    feasible = all(part.feasible for part in parts)
+    # Where a sample misses xi the margin is that of no admissible classifier, and bounds nothing.
+    margin = sum(part.margin for part in parts) if feasible else None
+    recorder = TraceRecorder(Sense.MAXIMIZE)
+    seconds, iterations = 0.0, 0
+    for number, part in enumerate(parts):
+        seconds += part.result.trace.records[-1].time_sec if len(part.result.trace) else 0.0
+        iterations += int(part.result.stats.get("iterations", 0))
+        # Before the last part has ended there is no classifier, so there is no incumbent.
+        last = number == len(parts) - 1
+        recorder.record(
+            primal=margin if last else None, iterations=iterations, event="final" if last else "part",
+            source=f"exterior_penalty, {part.name}", time_sec=seconds,
+        )  # fmt: skip
+    named = len(parts) > 1
+    checks = [
+        replace(check, name=f"{part.name}: {check.name}") if named else check for part in parts for check in part.checks
+    ]
+    return Result(
+        model=model,
+        certificate=Certificate(tuple(checks)),
+        termination_status=worst_status(part.result.termination_status for part in parts),
+        solution_status=SolutionStatus.FEASIBLE if feasible else SolutionStatus.INFEASIBLE,
+        raw_status="; ".join(f"{part.name}: {part.result.raw_status}" for part in parts),
+        solution=None,
+        bounds=ObjectiveBounds(Sense.MAXIMIZE, margin, None),
+        trace=recorder.snapshot(),
+        sense=Sense.MAXIMIZE,
+        formulation=programs,
+        solver_name="exterior_penalty",
+        solver_version="",
+        solver_rule="the method of the paper, one run a part",
+        seconds=Seconds(solve=seconds, total=total),
+        settings=settings,
+        stats={"iterations": iterations},
+    )

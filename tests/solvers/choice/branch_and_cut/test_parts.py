@@ -1,0 +1,329 @@
+"""The parts of the engine against second methods: enumeration, numpy and scipy's linear programming."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.formulations import BinarySoftMarginStructure, SoftMarginStructure
+from mmbn_opt.formulations.structure.acyclicity import class_link_rows
+from mmbn_opt.formulations.structure.margin_term import MarginTerm
+from mmbn_opt.networks.candidates import CandidateParents, parent_matrix
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.programs.choice import ChoiceProgram
+from mmbn_opt.programs.lagrangian import find_hub
+from mmbn_opt.programs.tree_proof import TreeProof
+from mmbn_opt.scores.margins import MarginTables
+from mmbn_opt.solvers.choice.branch_and_cut import _simplex as simplex
+from mmbn_opt.solvers.choice.branch_and_cut._master import Master
+from mmbn_opt.solvers.choice.branch_and_cut._pool import RowPool
+from mmbn_opt.solvers.choice.branch_and_cut._tableau import Costs, Workspace, initial_tableau, tableau_of
+from mmbn_opt.solvers.choice.branch_and_cut.clusters import ClusterSeparator, minimum_cut
+
+
+def random_point(rng: np.random.Generator, offsets: np.ndarray) -> np.ndarray:
+    sizes = np.diff(offsets)
+    return np.concatenate([rng.dirichlet(np.full(size, 0.3)) for size in sizes])
+
+
+def small_data(seed: int, n_features: int = 4, n_classes: int = 3, n_samples: int = 40) -> DiscreteDataset:
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, size=(n_samples, n_features))
+    codes[:3] = np.arange(3)[:, None]
+    labels = (codes.sum(axis=1) + (rng.random(n_samples) < 0.3)) % n_classes
+    labels[:n_classes] = np.arange(n_classes)
+    return DiscreteDataset.from_arrays(codes, labels, sample_weight=rng.integers(1, 4, n_samples).astype(float))
+
+
+# -- the concave term
+# ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_groups", [1, 5, 1000])
+def test_value_and_cuts_equal_a_numpy_twin(*, binary: bool, n_classes: int, n_groups: int) -> None:
+    make = BinarySoftMarginStructure if binary else SoftMarginStructure
+    formulation = make(small_data(1, n_classes=n_classes, n_samples=300))
+    tables, gamma = formulation.tables, formulation.gamma
+    term = MarginTerm(tables, gamma, n_groups)
+    rng = np.random.default_rng(0)
+    x = random_point(rng, formulation.candidates.offsets)
+    rows = np.stack([tables.coefficients(k) for k in range(tables.n_columns)], axis=1)
+    margins = (rows @ x).reshape(tables.n_samples, -1).min(axis=1)
+    expected = float(tables.weight @ np.minimum(margins, gamma))
+    cuts = term.cuts(x)
+    assert term.values(x).sum() == pytest.approx(expected, rel=1e-12)
+    assert np.allclose(cuts.values, term.values(x), rtol=0, atol=1e-12)
+    assert np.allclose(cuts.values, cuts.intercepts + cuts.gradients @ x, rtol=0, atol=1e-9)
+    assert term.upper.sum() == pytest.approx(gamma * tables.weight.sum())
+    for _ in range(20):
+        other = random_point(rng, formulation.candidates.offsets)
+        assert (term.values(other) <= cuts.intercepts + cuts.gradients @ other + 1e-9).all()
+        assert (term.values(other) <= term.upper + 1e-12).all()
+    assert len(term.upper) == min(n_groups, tables.n_samples)
+
+
+def test_the_projected_program_has_the_value_of_the_row_form() -> None:
+    formulation = SoftMarginStructure(small_data(2))
+    rows, projected = formulation.build(ProgramKind.MIXED_INTEGER), formulation.build(ProgramKind.IMPLICIT_CONCAVE)
+    for start in formulation.starts(seed=0):
+        vector = formulation.encode(start.model, ProgramKind.IMPLICIT_CONCAVE)
+        assert projected.is_feasible(vector)
+        assert projected.value(vector) == pytest.approx(rows.value(formulation.encode(start.model)))
+        assert -projected.value(vector) == pytest.approx(formulation.evaluate(start.model))
+        assert formulation.recover(vector).structure == start.model.structure
+
+
+# -- cluster rows
+# ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_exact_separation_finds_a_violated_cluster_whenever_there_is_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    candidates = CandidateParents.for_margins(5, 2)
+    parents = parent_matrix(candidates)
+    separator = ClusterSeparator(candidates.offsets, parents, find_hub(candidates.offsets, parents))
+    assert separator.exact
+    x = random_point(rng, candidates.offsets)
+    violated = []
+    for size in range(2, 6):
+        for cluster in combinations(range(5), size):
+            members = np.zeros(6, dtype=bool)
+            members[list(cluster)] = True
+            if separator.row(members) @ x < 1 - 1e-4:
+                violated.append(float(separator.row(members) @ x))
+    found = separator.separate(x)
+    assert bool(found) == bool(violated)
+    if found:
+        assert separator.row(found[0]) @ x == pytest.approx(min(violated), abs=1e-6)
+    for members in found:
+        assert separator.row(members) @ x < 1 - 1e-4
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_integral_cycle_is_separated_with_three_parents(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    candidates = CandidateParents.for_all(4, 3)
+    program = ChoiceProgram(
+        np.zeros(candidates.n_columns), candidates.offsets, parent_matrix(candidates), class_link_rows(candidates),
+        np.zeros(0)
+    )  # fmt: skip
+    separator = ClusterSeparator(program.offsets, program.parents, None)
+    choice = np.array([rng.choice(g) for g in program.choice_groups])
+    found = separator.separate(program.vector(choice))
+    assert bool(found) != program.is_acyclic(choice)
+    for members in found:
+        assert separator.row(members) @ program.vector(choice) == 0
+
+
+def test_minimum_cut_of_a_path() -> None:
+    capacity = np.zeros((4, 4))
+    capacity[3, 0], capacity[0, 1], capacity[1, 2] = 0.9, 0.2, 0.5
+    flow, side = minimum_cut(capacity, 3, 2, 1.0)
+    assert flow == pytest.approx(0.2)
+    assert side.tolist() == [False, True, True, False]
+
+
+# -- linear programs
+# ------------------------------------------------------------------------------------------------------
+
+
+def some_rows(seed: int, rng: np.random.Generator) -> tuple[ChoiceProgram, TreeProof, RowPool, np.ndarray]:
+    """A program with three loss groups, cuts at random points and one cluster row."""
+    formulation = SoftMarginStructure(small_data(seed))
+    program = formulation.build(ProgramKind.IMPLICIT_CONCAVE)
+    assert program.term is not None
+    term = program.term.regrouped(3)
+    proof = TreeProof(program, term)
+    hub = find_hub(program.offsets, program.parents)
+    pool = RowPool(program, term, ClusterSeparator(program.offsets, program.parents, hub), proof)
+    slots = [pool.program_rows()]
+    for _ in range(4):
+        point = random_point(rng, program.offsets)
+        slots.append(pool.cuts_at(point, point, np.full(3, -np.inf), 0.0)[0])
+    members = np.zeros(program.n_nodes, dtype=bool)
+    members[:2] = True
+    slots.append(np.array([pool.cluster(members)]))
+    return program, proof, pool, np.concatenate(slots)
+
+
+def by_scipy(program: ChoiceProgram, pool: RowPool, rows: np.ndarray, allowed: np.ndarray) -> float:
+    """Least loss over the rows within a box; inf where there is no point."""
+    losses = np.zeros((len(rows), 3))
+    for t, slot in enumerate(rows):
+        if pool.group[slot] >= 0:
+            losses[t, pool.group[slot]] = 1.0
+    choose = np.zeros((program.n_nodes, program.n_columns + 3))
+    for node, group in enumerate(program.choice_groups):
+        choose[node, group] = 1.0
+    bounds = [(0, None if a else 0) for a in allowed] + [(0, None)] * 3
+    found = linprog(
+        np.concatenate([program.c, np.ones(3)]), A_ub=-np.hstack([pool.rows[rows], losses]), b_ub=-pool.rhs[rows],
+        A_eq=choose, b_eq=np.ones(program.n_nodes), bounds=bounds,
+    )  # fmt: skip
+    assert found.status in (0, 2)
+    return float(found.fun) if found.status == 0 else np.inf
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_dual_simplex_and_master_agree_with_scipy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    program, proof, pool, rows = some_rows(seed, rng)
+    allowed = rng.random(program.n_columns) < 0.8
+    allowed[program.offsets[:-1]] = True
+    expected = by_scipy(program, pool, rows, allowed)
+    tableau = initial_tableau(pool, allowed, rows, Costs.perturbed(program, allowed, 1e-9, 0))
+    assert tableau.optimise(allowed, np.inf, 10_000) == simplex.OPTIMAL
+    assert tableau.z == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    x, s = tableau.point()
+    assert np.add.reduceat(x, program.offsets[:-1]) == pytest.approx(1.0, abs=1e-7)
+    assert s.sum() + program.c @ x == pytest.approx(expected, rel=1e-5, abs=1e-5)
+    proof.allowed = allowed.copy()
+    assert proof.prove(rows, tableau.multipliers(rows, np.inf)) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    master = Master(pool, allowed)
+    master.add(rows)
+    assert master.solve(None)
+    value, _, _, lam = master.read()
+    assert value == pytest.approx(expected, rel=1e-7, abs=1e-7)
+    assert proof.prove(master.slots, lam) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_children_have_the_values_of_programs_solved_on_their_own(seed: int) -> None:
+    """Boxes of every node, with more columns forbidden at random; also when the work is done a child at a time."""
+    rng = np.random.default_rng(seed)
+    program, proof, pool, rows = some_rows(seed, rng)
+    everything = np.ones(program.n_columns, dtype=bool)
+    costs = Costs.perturbed(program, everything, 1e-9, 0)
+    tableau = initial_tableau(pool, everything, rows, costs)
+    assert tableau.optimise(everything, np.inf, 10_000) == simplex.OPTIMAL
+    tableau = tableau.copy_for(everything, drop_idle=True)
+    slots = tableau.slots()
+    workspace = Workspace()
+    for node in range(program.n_nodes):
+        children = proof.split(node)
+        keep = rng.random(children.allowed.shape) < 0.7
+        keep[:, program.offsets[node] : program.offsets[node + 1]] = True
+        children = replace(children, allowed=children.allowed & keep)
+        full = np.logical_or.reduceat(children.allowed, program.offsets[:-1], axis=1).all(axis=1)
+        children = replace(children, columns=children.columns[full], allowed=children.allowed[full])
+        count = len(children.columns)
+        expected = np.array([by_scipy(program, pool, slots, box) for box in children.allowed])
+        lam, values, done = np.zeros((count, len(slots))), np.zeros(count), 0
+        bases = np.zeros((count, tableau.height), dtype=np.int32)
+        while done < count:
+            before = done
+            done, _ = workspace.solve_children(
+                tableau, children.allowed, 1e6, 1000, done, 1.0, slots, lam, values, bases
+            )
+            assert done == before + 1
+        assert np.array_equal(np.isinf(values), np.isinf(expected))
+        solved = np.isfinite(expected)
+        assert np.allclose(values[solved], expected[solved], rtol=1e-6, atol=1e-6)
+        proved = proof.evaluate(children, slots, lam)
+        assert np.allclose(proved[solved], expected[solved], rtol=1e-6, atol=1e-6)
+        assert (proved[~solved] >= 1e6).all()
+        idle = np.setdiff1d(rows, slots)
+        for box in np.flatnonzero(solved):
+            rebuilt = tableau_of(pool, children.allowed[box], np.concatenate([slots, idle]), bases[box], costs)
+            assert rebuilt is not None
+            assert rebuilt.z == pytest.approx(values[box], rel=1e-9, abs=1e-9)
+            assert (rebuilt.d > -1e-9).all()
+            used = rebuilt.basic[: rebuilt.height] < rebuilt.first_slack
+            assert (rebuilt.b[: rebuilt.height][used] > -1e-7).all(), "only rows that were left out can be violated"
+            with_idle = by_scipy(program, pool, rows, children.allowed[box])
+            ended = rebuilt.optimise(children.allowed[box], np.inf, 10_000)
+            assert ended == (simplex.INFEASIBLE if np.isinf(with_idle) else simplex.OPTIMAL)
+            assert np.isinf(with_idle) or rebuilt.z == pytest.approx(with_idle, rel=1e-6, abs=1e-6)
+        again, other = np.zeros_like(lam), np.zeros(count)
+        given = (tableau, children.allowed, 1e6)
+        assert workspace.solve_children(*given, 1000, 0, 1e9, slots, again, other, bases)[0] == count
+        assert np.array_equal(again, lam)
+        assert np.array_equal(other, values)
+        if solved.any():  # short of the optimum, what is reached is a bound still
+            workspace.solve_children(*given, 2, 0, 1e9, slots, again, other, bases)
+            assert (proof.evaluate(children, slots, again)[solved] <= expected[solved] + 1e-6).all()
+
+
+def test_rows_are_made_again_to_the_last_digit() -> None:
+    rng = np.random.default_rng(1)
+    program, _, pool, rows = some_rows(1, rng)
+    kept = pool.rows[rows].copy(), pool.rhs[rows].copy(), pool.group[rows].copy()
+    alive = pool.n_rows
+    recipe = pool.put_away(rows)
+    assert 0 < (recipe.which >= 0).sum() < len(rows)
+    assert pool.n_rows == alive - (recipe.which >= 0).sum()
+    x = random_point(rng, program.offsets)
+    pool.cuts_at(x, x, np.full(pool.n_groups, -np.inf), 0.0)  # others take the numbers
+    made = pool.make(recipe)
+    assert not np.array_equal(made, rows)
+    for now, then in zip((pool.rows[made], pool.rhs[made], pool.group[made]), kept, strict=True):
+        assert np.array_equal(now, then)
+
+
+def test_a_singular_basis_has_no_tableau() -> None:
+    program, _, pool, rows = some_rows(0, np.random.default_rng(0))
+    everything = np.ones(program.n_columns, dtype=bool)
+    costs = Costs.perturbed(program, everything, 1e-9, 0)
+    twice = np.concatenate([costs.keys[:-1], costs.keys[:1], program.n_columns + pool.n_groups + np.arange(len(rows))])
+    assert tableau_of(pool, everything, rows, twice, costs) is None
+
+
+def test_forbidden_columns_raise_the_value_or_end_in_a_ray() -> None:
+    """A node left without columns that fit its rows: the ray's multipliers lift the proved bound over any cutoff."""
+    formulation = SoftMarginStructure(small_data(3))
+    program = formulation.build(ProgramKind.IMPLICIT_CONCAVE)
+    assert program.term is not None
+    term = program.term.regrouped(2)
+    proof = TreeProof(program, term)
+    pool = RowPool(program, term, ClusterSeparator(program.offsets, program.parents, program.n_nodes - 1), proof)
+    rows = pool.program_rows()
+    allowed = np.ones(program.n_columns, dtype=bool)
+    # The first feature must have a parent, the class must be its child: its link row cannot hold.
+    allowed[program.offsets[0]] = False
+    last = program.offsets[-2]
+    allowed[last:] = program.parents[last:, 0]
+    tableau = initial_tableau(pool, allowed, rows, Costs.perturbed(program, allowed, 1e-9, 0))
+    assert tableau.optimise(allowed, 1e6, 1000) == simplex.INFEASIBLE
+    proof.allowed = allowed
+    assert proof.prove(rows, tableau.multipliers(rows, 1e6)) >= 1e6
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_blocks_beyond_sixteen_bits_are_looked_up_as_well(*, binary: bool) -> None:
+    """Columns may have more entries than 16-bit places can number."""
+    rng = np.random.default_rng(4)
+    n_rows, n_samples = 140_001, 50
+    index = np.zeros((3, n_samples), dtype=np.int32)  # column 1 is the same for every class
+    index[0] = rng.permutation(70_000)[:n_samples] + 1
+    index[0, 0], index[0, 1] = 1, 70_000
+    index[2] = rng.permutation(70_000)[:n_samples] + 70_001
+    table = rng.normal(size=(n_rows, 3))
+    table[0] = 0.0
+    tables = MarginTables(binary, table, index, rng.integers(0, 3, n_samples).astype(np.int32), rng.random(n_samples))
+    term = MarginTerm(tables, 1.0, 4)
+    x = np.array([0.4, 0.3, 0.6])
+    margins = sum(x[k] * tables.coefficients(k).reshape(n_samples, -1) for k in range(3)).min(axis=1)
+    cuts = term.cuts(x)
+    assert term.values(x).sum() == pytest.approx(float(tables.weight @ np.minimum(margins, 1.0)), rel=1e-12)
+    assert np.allclose(cuts.values, cuts.intercepts + cuts.gradients @ x, rtol=0, atol=1e-12)
+    assert not cuts.gradients[:, 1].any()
+
+
+def test_threads_change_no_digit_of_a_cut() -> None:
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 3, size=(9_000, 3))
+    data = DiscreteDataset.from_arrays(codes, rng.integers(0, 3, size=9_000), sample_weight=rng.random(9_000) + 0.5)
+    formulation = SoftMarginStructure(data)
+    tables = MarginTables.build(data, formulation.candidates, formulation.prior, binary=False)
+    alone, together = (MarginTerm(tables, 2.0, 7, threads) for threads in (1, 2))
+    for _ in range(3):
+        x = random_point(rng, formulation.candidates.offsets)
+        for one, other in zip(alone.cuts(x), together.cuts(x), strict=True):
+            assert np.array_equal(one, other)
+        assert np.array_equal(alone.values(x), together.values(x))

@@ -1,0 +1,86 @@
+"""The rooms of the package: what the folders are called, who may enter, and that the tests lie beside them."""
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import mmbn_opt as mm
+
+PACKAGE = Path(mm.__file__).resolve().parent
+TESTS = Path(__file__).resolve().parent
+ROOMS = {path.parent.relative_to(PACKAGE) for path in PACKAGE.rglob("__init__.py")} - {Path()}
+BESIDE = {"browser", "cases", "conformance", "examples", "fuzz"}
+"""Folders of tests that belong to no room: they go through the whole package."""
+
+
+def test_each_folder_of_tests_is_a_room_or_goes_through_the_whole_package():
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")} - {Path()}
+    assert {folder for folder in folders if folder.parts[0] not in BESIDE} <= ROOMS
+
+
+def test_each_room_says_in_a_sentence_what_belongs_to_it():
+    for room in ROOMS:
+        assert re.fullmatch(r"[^\n]+\.", _sentence(room)), room
+
+
+def test_the_plan_in_the_docs_has_every_room_with_its_sentence():
+    page = TESTS.parent / "docs" / "decisions.md"
+    rows = dict(re.findall(r"^\| `(\w+)/` \| (.+?) \|$", page.read_text(encoding="utf-8"), flags=re.MULTILINE))
+    assert rows == {str(room): _sentence(room) for room in ROOMS if len(room.parts) == 1}
+
+
+def test_each_room_hands_on_what_it_promises():
+    for room in sorted(ROOMS):
+        module = import_module(".".join(["mmbn_opt", *room.parts]))
+        for name in getattr(module, "__all__", ()):
+            assert getattr(module, name) is not None
+            assert name in dir(module)
+        with pytest.raises(AttributeError, match="nonsense"):
+            module.nonsense  # noqa: B018
+
+
+def test_no_room_bears_the_name_of_a_public_function():
+    # A room that is imported hides the function; `solvers` is the one that was made callable for it.
+    names = {room.name for room in ROOMS} | {path.stem for path in PACKAGE.glob("*.py")}
+    assert names & set(mm.__all__) == {"solvers"}
+
+
+def test_a_private_module_is_imported_by_its_own_room_only():
+    entered = []
+    for path in PACKAGE.rglob("*.py"):
+        home = path.relative_to(PACKAGE).parent.parts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for target in _imported(node, home):
+                private = next(
+                    (k for k, part in enumerate(target) if part.startswith("_") and part != "__init__"), None
+                )
+                if private and home[:private] != target[:private] and _is_module(target[: private + 1]):
+                    entered.append(f"{path.relative_to(PACKAGE)} imports {'.'.join(target)}")
+    assert entered == []
+
+
+def _sentence(room):
+    """The first paragraph of a room's docstring."""
+    text = (PACKAGE / room / "__init__.py").read_text(encoding="utf-8")
+    return (ast.get_docstring(ast.parse(text)) or "").partition("\n\n")[0]
+
+
+def _imported(node, home):
+    """Modules that a statement may import, as parts below the package."""
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and node.level:
+        start = [*home[: len(home) - node.level + 1], *(node.module or "").split(".")]
+        names = [".".join(["mmbn_opt", *filter(None, start), alias.name]) for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        names = [f"{node.module}.{alias.name}" for alias in node.names]
+    else:
+        return []
+    return [tuple(name.split(".")[1:]) for name in names if name.startswith("mmbn_opt.")]
+
+
+def _is_module(parts):
+    return PACKAGE.joinpath(*parts).with_suffix(".py").is_file()
