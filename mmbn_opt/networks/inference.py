@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt.exceptions import SizeLimitError
-
-if TYPE_CHECKING:
-    from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.tables import FactorTables
 
 __all__ = ["log_joint_marginal", "min_fill_order"]
 
@@ -26,7 +24,7 @@ _SHARED_CELLS = 16_384
 
 
 def log_joint_marginal(
-    network: "BayesianNetwork", codes: NDArray[np.integer[Any]], *, max_cells: int = MAX_CELLS
+    tables: FactorTables, codes: NDArray[np.integer[Any]], *, max_cells: int = MAX_CELLS
 ) -> FloatArray:
     """``log P(c, observed part of x)`` for every class, the missing features summed out exactly.
 
@@ -37,7 +35,7 @@ def log_joint_marginal(
 
     Parameters
     ----------
-    network : BayesianNetwork
+    tables : FactorTables
         With any structure; the class may have feature parents.
     codes : integer array (n_samples, n_features)
         State numbers, -1 where missing.
@@ -58,11 +56,11 @@ def log_joint_marginal(
     >>> from mmbn_opt import BayesianNetwork, DiscreteDataset, tan_cmi
     >>> data = DiscreteDataset.from_arrays([["a", "u"], ["b", "v"], ["b", "u"], ["b", "v"]], [0, 1, 0, 1])
     >>> network = BayesianNetwork.fit(tan_cmi(data), data)
-    >>> both = np.exp(log_joint_marginal(network, np.array([[0, 0], [0, 1]])))
-    >>> np.allclose(both.sum(axis=0), np.exp(log_joint_marginal(network, np.array([[0, -1]]))))
+    >>> both = np.exp(log_joint_marginal(network.tables, np.array([[0, 0], [0, 1]])))
+    >>> np.allclose(both.sum(axis=0), np.exp(log_joint_marginal(network.tables, np.array([[0, -1]]))))
     True
     """
-    factors = _Factors(network)
+    factors = _Factors(tables)
     table: NDArray[np.int32] = np.array(codes, dtype=np.int32, order="C")
     single = np.array(factors.card[:-1]) == 1
     table[:, single] = 0  # a feature with one state is known
@@ -99,11 +97,11 @@ def _patterns(missing: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
 class _Factors:
     """All log-CPTs of a network in one array, the class varying fastest, with the strides of their features."""
 
-    def __init__(self, network: "BayesianNetwork") -> None:
-        structure = network.structure
+    def __init__(self, factors: FactorTables) -> None:
+        structure = factors.structure
         c = structure.class_index
         self.names = structure.names
-        self.card = tuple(int(r) for r in network.cardinalities)
+        self.card = tuple(int(r) for r in factors.cardinalities)
         self.n_classes = self.card[c]
         self.n_nodes = c + 1
         # Features of each node's family; the class is no member, it is the innermost axis of every table.
@@ -111,7 +109,7 @@ class _Factors:
         self.steps: list[dict[int, int]] = []
         tables, starts, self.class_step, start = [], [], np.zeros(c + 1, np.int64), 0
         for node, parents in enumerate(structure.parents):
-            table = network.log_cpts[node]
+            table = factors.log_tables[node]
             scope = tuple(p for p in parents if p != c) + (() if node == c else (node,))
             step = 1
             if node == c or c in parents:

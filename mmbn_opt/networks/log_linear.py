@@ -12,7 +12,9 @@ from mmbn_opt._lazy import delegate
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.posterior import log_joint_observed
 from mmbn_opt.networks.structure import Structure
+from mmbn_opt.networks.tables import FactorTables, encode_rows
 
 if TYPE_CHECKING:
     from mmbn_opt.networks.renormalizability import Renormalization
@@ -57,7 +59,7 @@ class LogLinearClassifier:
     def __post_init__(self) -> None:
         if any(np.isposinf(table).any() for table in self.log_factors):
             raise InputError("A log-factor holds +inf; factors must be finite, or zero (-inf in logs).")
-        _ = self._tables  # checks names and shapes
+        _ = self.tables  # checks names and shapes
 
     @classmethod
     def of_network(cls, network: BayesianNetwork) -> "LogLinearClassifier":
@@ -65,9 +67,9 @@ class LogLinearClassifier:
         return cls(network.structure, network.features, network.target, network.log_cpts)
 
     @cached_property
-    def _tables(self) -> BayesianNetwork:
-        # The container of a network has the lookups that are needed here, and asks for no row sums.
-        return BayesianNetwork(self.structure, self.features, self.target, self.log_factors)
+    def tables(self) -> FactorTables:
+        """The factors by the numbers of the nodes."""
+        return FactorTables.of(self.structure, (*self.features, self.target), self.log_factors)
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -81,7 +83,7 @@ class LogLinearClassifier:
 
     def encode(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[np.int32]:
         """Codes of a frame, an array or a data set; see `BayesianNetwork.encode`."""
-        return self._tables.encode(X, unseen=unseen)
+        return encode_rows(X, self.features, unseen=unseen)
 
     def log_joint(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
         """Sum of the log-factors for every class, shape (n_samples, n_classes)."""
@@ -90,7 +92,7 @@ class LogLinearClassifier:
                 f"{int((codes < 0).any(axis=1).sum())} rows have missing cells; factors that are not normalised cannot "
                 "sum them out. Use `normalize().network`."
             )
-        return self._tables.log_joint(codes)
+        return log_joint_observed(self.tables, codes)
 
     def predict_log_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
         """``log P(c | x)``, shape (n_samples, n_classes)."""

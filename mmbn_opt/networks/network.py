@@ -4,7 +4,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -15,13 +14,15 @@ from scipy.special import logsumexp
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.counts import contingency, refuse_large_network
-from mmbn_opt.data.discrete import DiscreteDataset, encode_features
+from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.exchange import NetworkExchange
+from mmbn_opt.networks.inference import log_joint_marginal
 from mmbn_opt.networks.posterior import features_with_children, log_joint_observed, normalize_rows
 from mmbn_opt.networks.smoothing import Smoothing, as_smoothing
 from mmbn_opt.networks.structure import Structure
+from mmbn_opt.networks.tables import FactorTables, encode_rows
 
 __all__ = ["BayesianNetwork", "estimate_log_cpt"]
 
@@ -84,17 +85,12 @@ class BayesianNetwork(NetworkExchange):
     log_cpts: tuple[FloatArray, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
-        names = tuple(v.name for v in (*self.features, self.target))
-        if names != self.structure.names:
-            raise InputError(f"Structure and variables disagree: {list(self.structure.names)} against {list(names)}.")
-        for node, variable in enumerate(self.variables):
-            shape = (prod(self.cardinalities[p] for p in self.structure.parents[node]), variable.cardinality)
-            if self.log_cpts[node].shape != shape:
-                raise InputError(
-                    f"The CPT of {variable.name!r} has shape {self.log_cpts[node].shape}; its parents call for {shape}."
-                )
-            if np.isnan(self.log_cpts[node]).any():
-                raise InputError(f"The CPT of {variable.name!r} holds NaN.")
+        _ = self.tables  # checks names and shapes
+
+    @cached_property
+    def tables(self) -> FactorTables:
+        """The tables by the numbers of the nodes."""
+        return FactorTables.of(self.structure, self.variables, self.log_cpts)
 
     @classmethod
     def fit(cls, structure: Structure, data: DiscreteDataset, smoothing: float | Smoothing = 1.0) -> "BayesianNetwork":
@@ -159,29 +155,18 @@ class BayesianNetwork(NetworkExchange):
 
     def encode(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[np.int32]:
         """Codes (n_samples, n_features) of a DataFrame (by name), a 2-D array (by position), or a DiscreteDataset."""
-        if isinstance(X, DiscreteDataset):
-            if X.features != self.features:
-                raise InputError("The data set's variables are not the network's; pass a DataFrame instead.")
-            return X.codes
-        if not isinstance(X, pd.DataFrame):
-            array = np.asarray(X)
-            if array.ndim != 2 or array.shape[1] != len(self.features):
-                raise InputError(f"X must have shape (n_samples, {len(self.features)}), got {array.shape}.")
-            X = pd.DataFrame(array, columns=[v.name for v in self.features])
-        return encode_features(X, self.features, unseen=unseen)
+        return encode_rows(X, self.features, unseen=unseen)
 
     def log_joint(self, codes: NDArray[np.integer[Any]]) -> FloatArray:
         """``log P(c, x)`` for every class, shape (n_samples, n_classes); missing cells (-1) are summed out exactly."""
         incomplete = (codes[:, features_with_children(self.structure)] < 0).any(axis=1)
         if not incomplete.any():
-            return log_joint_observed(self, codes)
-        from mmbn_opt.networks.inference import log_joint_marginal
-
+            return log_joint_observed(self.tables, codes)
         if incomplete.all():
-            return log_joint_marginal(self, codes)
+            return log_joint_marginal(self.tables, codes)
         out = np.empty((len(codes), self.target.cardinality))
-        out[~incomplete] = log_joint_observed(self, codes[~incomplete])
-        out[incomplete] = log_joint_marginal(self, codes[incomplete])
+        out[~incomplete] = log_joint_observed(self.tables, codes[~incomplete])
+        out[incomplete] = log_joint_marginal(self.tables, codes[incomplete])
         return out
 
     def predict_log_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:

@@ -2,16 +2,14 @@
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
-
-if TYPE_CHECKING:
-    from mmbn_opt.networks.network import BayesianNetwork
-    from mmbn_opt.networks.structure import Structure
+from mmbn_opt.networks.structure import Structure
+from mmbn_opt.networks.tables import FactorTables
 
 __all__ = ["features_with_children", "log_joint_observed", "normalize_rows"]
 
@@ -21,7 +19,7 @@ _BLOCK = 8192
 """Rows of a block; the working arrays of a few classes then fit into the cache of a core."""
 
 
-def log_joint_observed(network: "BayesianNetwork", codes: NDArray[np.integer[Any]]) -> FloatArray:
+def log_joint_observed(tables: FactorTables, codes: NDArray[np.integer[Any]]) -> FloatArray:
     """``log P(c, observed part of x)`` for every class of rows that need no summation.
 
     A missing feature without children drops out, since its table sums to one; other features must be there (see
@@ -29,7 +27,7 @@ def log_joint_observed(network: "BayesianNetwork", codes: NDArray[np.integer[Any
 
     Parameters
     ----------
-    network : BayesianNetwork
+    tables : FactorTables
     codes : integer array (n_samples, n_features)
         State numbers; -1 only in features without children.
 
@@ -42,15 +40,15 @@ def log_joint_observed(network: "BayesianNetwork", codes: NDArray[np.integer[Any
     >>> from mmbn_opt import BayesianNetwork, DiscreteDataset, naive_bayes
     >>> data = DiscreteDataset.from_arrays([["x"], ["y"]], [0, 1])
     >>> network = BayesianNetwork.fit(naive_bayes(data), data)
-    >>> np.exp(log_joint_observed(network, np.array([[0], [1]]))).round(3).tolist()
+    >>> np.exp(log_joint_observed(network.tables, np.array([[0], [1]]))).round(3).tolist()
     [[0.333, 0.167], [0.167, 0.333]]
     """
-    card, c = network.cardinalities, network.structure.class_index
+    card, c = tables.cardinalities, tables.structure.class_index
     n_classes = card[c]
     # Features of each factor, the node last, and its table (n_classes or 1, cells + 1): the last cell is log 1, for a
     # missing node.
     factors: list[tuple[tuple[int, ...], FloatArray]] = []
-    for node, (parents, table) in enumerate(zip(network.structure.parents, network.log_cpts, strict=True)):
+    for node, (parents, table) in enumerate(zip(tables.structure.parents, tables.log_tables, strict=True)):
         if node == c:
             features, cells = tuple(parents), table.T
         elif c in parents:
@@ -86,7 +84,7 @@ def _cells(block: NDArray[np.integer[Any]], features: Sequence[int], card: Seque
     return cell
 
 
-def features_with_children(structure: "Structure") -> list[int]:
+def features_with_children(structure: Structure) -> list[int]:
     """Features that cannot just be left out when they are missing: parents of the class or of other features.
 
     Examples

@@ -1,18 +1,13 @@
 """Runs of the exterior penalty method, one after the other: from the start, then from redrawn copies of the best."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..._arrays import FloatArray
 from ...programs.nonlinear import NonlinearProgram
 from ...results.status import TerminationStatus
 from ..base import SolverCallback, SolverResult
-from ._penalty_sequence import OuterRecord, PenaltySequence
+from ._penalty_sequence import OuterRecord, PenaltySequence, PenaltySettings
 from .run import NonlinearRun, RunStopped
-
-if TYPE_CHECKING:
-    from .exterior_penalty import ExteriorPenaltySolver
 
 __all__ = ["PenaltyRuns", "redraw"]
 
@@ -26,9 +21,7 @@ WIDEST = 1e3
 class PenaltyRuns:
     """One journal for all runs: a restart can only better the answer."""
 
-    def __init__(
-        self, solver: "ExteriorPenaltySolver", program: NonlinearProgram, callback: SolverCallback | None
-    ) -> None:
+    def __init__(self, solver: PenaltySettings, program: NonlinearProgram, callback: SolverCallback | None) -> None:
         self.solver = solver
         self.program = program
         self.journal = NonlinearRun(solver, program, callback)

@@ -1,21 +1,19 @@
 """One run of the exterior penalty method: what moves from one unconstrained minimisation to the next."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..._arrays import FloatArray
+from ...exceptions import InputError
 from ...programs.nonlinear import ConstraintTargets
 from ...results.status import TerminationStatus
+from ..base import Solver
 from ._penalty_inner import INNER_METHODS, InnerResult, InnerStop, PenalizedPoint
 from .run import NonlinearRun
 
-if TYPE_CHECKING:
-    from .exterior_penalty import ExteriorPenaltySolver
-
-__all__ = ["OuterRecord", "PenaltySequence"]
+__all__ = ["OuterRecord", "PenaltySequence", "PenaltySettings"]
 
 LARGEST_PENALTY = 1e14
 """Beyond it the objective is lost to rounding."""
@@ -64,10 +62,44 @@ class OuterRecord:
     run: int = 0
 
 
+@dataclass(frozen=True)
+class PenaltySettings(Solver):
+    """What a run of the exterior penalty method is told; `ExteriorPenaltySolver` says what each setting means."""
+
+    inner: str = field(default="lbfgs", kw_only=True)
+    penalty: float = field(default=1.0, kw_only=True)
+    penalty_growth: float = field(default=10.0, kw_only=True)
+    nearly: float = field(default=1e-4, kw_only=True)
+    shifts: bool = field(default=True, kw_only=True)
+    gradient_tol: float = field(default=1e-4, kw_only=True)
+    rel_progress: float = field(default=1e-3, kw_only=True)
+    max_outer: int = field(default=30, kw_only=True)
+    max_inner: int = field(default=5000, kw_only=True)
+    max_iterations: int | None = field(default=None, kw_only=True)
+    patience: int = field(default=3, kw_only=True)
+    restarts: int = field(default=10, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.inner not in INNER_METHODS:
+            raise InputError(f"inner must be one of {', '.join(INNER_METHODS)}, got {self.inner!r}.")
+        if not self.penalty_growth > 1:
+            raise InputError(f"penalty_growth must be above 1, got {self.penalty_growth!r}.")
+        for name in ("penalty", "nearly", "gradient_tol", "max_outer", "max_inner", "patience"):
+            value = getattr(self, name)
+            if not value > 0:
+                raise InputError(f"{name} must be positive, got {value!r}.")
+        for name in ("rel_progress", "restarts"):
+            if not getattr(self, name) >= 0:
+                raise InputError(f"{name} must be at least 0, got {getattr(self, name)!r}.")
+        if self.max_iterations is not None and not self.max_iterations >= 0:
+            raise InputError(f"max_iterations must be at least 0 or None, got {self.max_iterations!r}.")
+
+
 class PenaltySequence:
     """Unconstrained minimisations, one after the other, with what is carried from one to the next."""
 
-    def __init__(self, solver: "ExteriorPenaltySolver", journal: NonlinearRun, run: int = 0, spent: int = 0) -> None:
+    def __init__(self, solver: PenaltySettings, journal: NonlinearRun, run: int = 0, spent: int = 0) -> None:
         self.solver = solver
         self.journal = journal
         self.program = journal.program

@@ -1,7 +1,7 @@
 """Sequential unconstrained minimisation: a penalty on violations that grows until there are none."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -10,16 +10,15 @@ from ..._threads import limited_threads
 from ...exceptions import InputError
 from ...programs.base import ProgramKind
 from ..base import Availability, Solver, SolverCallback, SolverResult
-from ._penalty_inner import INNER_METHODS
 from ._penalty_restarts import PenaltyRuns
-from ._penalty_sequence import OuterRecord
+from ._penalty_sequence import OuterRecord, PenaltySettings
 from .run import checked_program, solves_one_variable
 
 __all__ = ["ExteriorPenaltySolver", "OuterRecord"]
 
 
 @dataclass(frozen=True)
-class ExteriorPenaltySolver(Solver):
+class ExteriorPenaltySolver(PenaltySettings):
     """Exterior penalty method for ``min f(x)  s.t.  c(x) >= 0`` inside a box.
 
     Minimise ``F(x) = f(x) + M sum_i max(0, s_i - c_i(x))^2`` for growing M, each time from the last minimiser. Where
@@ -81,19 +80,6 @@ class ExteriorPenaltySolver(Solver):
     (TerminationStatus.LOCALLY_OPTIMAL, [1.0])
     """
 
-    inner: str = field(default="lbfgs", kw_only=True)
-    penalty: float = field(default=1.0, kw_only=True)
-    penalty_growth: float = field(default=10.0, kw_only=True)
-    nearly: float = field(default=1e-4, kw_only=True)
-    shifts: bool = field(default=True, kw_only=True)
-    gradient_tol: float = field(default=1e-4, kw_only=True)
-    rel_progress: float = field(default=1e-3, kw_only=True)
-    max_outer: int = field(default=30, kw_only=True)
-    max_inner: int = field(default=5000, kw_only=True)
-    max_iterations: int | None = field(default=None, kw_only=True)
-    patience: int = field(default=3, kw_only=True)
-    restarts: int = field(default=10, kw_only=True)
-
     name: ClassVar[str] = "exterior_penalty"
     ignores: ClassVar[Mapping[str, str]] = {
         "rel_gap": "no bound is known, so there is no gap to stop at",
@@ -103,22 +89,6 @@ class ExteriorPenaltySolver(Solver):
     title: ClassVar[str] = "Exterior penalty method"
     licence: ClassVar[str] = "BSD-3-Clause"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.NONLINEAR})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.inner not in INNER_METHODS:
-            raise InputError(f"inner must be one of {', '.join(INNER_METHODS)}, got {self.inner!r}.")
-        if not self.penalty_growth > 1:
-            raise InputError(f"penalty_growth must be above 1, got {self.penalty_growth!r}.")
-        for name in ("penalty", "nearly", "gradient_tol", "max_outer", "max_inner", "patience"):
-            value = getattr(self, name)
-            if not value > 0:
-                raise InputError(f"{name} must be positive, got {value!r}.")
-        for name in ("rel_progress", "restarts"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} must be at least 0, got {getattr(self, name)!r}.")
-        if self.max_iterations is not None and not self.max_iterations >= 0:
-            raise InputError(f"max_iterations must be at least 0 or None, got {self.max_iterations!r}.")
 
     @classmethod
     def availability(cls) -> Availability:

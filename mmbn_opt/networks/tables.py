@@ -1,0 +1,72 @@
+"""The tables of a classifier by the numbers of its nodes, and samples in these numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.discrete import DiscreteDataset, encode_features
+from mmbn_opt.data.variable import DiscreteVariable
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.networks.structure import Structure
+
+__all__ = ["FactorTables", "encode_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class FactorTables:
+    """One table in logs a node: all that joint probabilities and inference take of a network or of factors.
+
+    Parameters
+    ----------
+    structure : Structure
+    cardinalities : tuple of int
+        States of every node, class last.
+    log_tables : tuple of float64 arrays
+        One a node, class last, shape (n_parent_configurations, n_states); parents ascending, the class last, the last
+        one varying fastest.
+    """
+
+    structure: Structure
+    cardinalities: tuple[int, ...]
+    log_tables: tuple[FloatArray, ...] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, structure: Structure, variables: Sequence[DiscreteVariable], log_tables: tuple[FloatArray, ...]
+    ) -> Self:
+        """Tables of some variables, class last; raises `InputError` where names or shapes disagree."""
+        cardinalities = tuple(v.cardinality for v in variables)
+        names = tuple(v.name for v in variables)
+        if names != structure.names:
+            raise InputError(f"Structure and variables disagree: {list(structure.names)} against {list(names)}.")
+        for node, variable in enumerate(variables):
+            shape = (prod(cardinalities[p] for p in structure.parents[node]), variable.cardinality)
+            if log_tables[node].shape != shape:
+                raise InputError(
+                    f"The CPT of {variable.name!r} has shape {log_tables[node].shape}; its parents call for {shape}."
+                )
+            if np.isnan(log_tables[node]).any():
+                raise InputError(f"The CPT of {variable.name!r} holds NaN.")
+        return cls(structure, cardinalities, log_tables)
+
+
+def encode_rows(
+    X: Any, features: tuple[DiscreteVariable, ...], *, unseen: Literal["error", "missing"] = "error"
+) -> NDArray[np.int32]:
+    """Codes (n_samples, n_features) of a DataFrame (by name), a 2-D array (by position), or a DiscreteDataset."""
+    if isinstance(X, DiscreteDataset):
+        if X.features != features:
+            raise InputError("The data set's variables are not the network's; pass a DataFrame instead.")
+        return X.codes
+    if not isinstance(X, pd.DataFrame):
+        array = np.asarray(X)
+        if array.ndim != 2 or array.shape[1] != len(features):
+            raise InputError(f"X must have shape (n_samples, {len(features)}), got {array.shape}.")
+        X = pd.DataFrame(array, columns=[v.name for v in features])
+    return encode_features(X, features, unseen=unseen)
