@@ -8,6 +8,7 @@ import pytest
 import mmbn_opt as mm
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.results.result import Check
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.ending import Tolerances
 
@@ -51,7 +52,7 @@ class _Wrong(mm.SoftMarginStructure):
     """A formulation whose answers fail a check."""
 
     def check(self, model):
-        return (*super().check(model), mm.result.Check("a check that fails", False, "as told"))
+        return (*super().check(model), Check("a check that fails", False, "as told"))
 
 
 def test_03_what_fails_its_certificate_is_not_called_optimal(corral):
