@@ -51,10 +51,10 @@ class LinearFormSolver(Solver):
 
         def on_event(event: SolverEvent) -> bool:
             run.heartbeat(event.iterations or 0)
-            return run.stopped_by_user
+            return run.stop_requested
 
         engine = HighsSolver(
-            time_limit=None if self.time_limit is None else run.time_left,
+            time_limit=None if self.time_limit is None else run.budget.left(),
             feasibility_tol=min(self.feasibility_tol, 1e-7),
             threads=self.threads,
             seed=self.seed,
@@ -67,7 +67,8 @@ class LinearFormSolver(Solver):
             run.offer(program.from_linear_form(answer.solution[:n]))
         if dual is not None and dual > 0:
             lower = program.gamma * dual if program.gamma is not None else 1.5 * (program.strength * dual) ** (2 / 3)
-            run.offer_bound(min(lower, run.bounds.primal_bound or lower))
+            run.raise_bound(min(lower, run.bounds.primal_bound or lower))
         stats = {"H": hinge, "H_bound": dual, "raw_objective": answer.stats.get("raw_objective")}
         status = answer.termination_status
-        return run.result(status, answer.raw_status, iterations=answer.stats.get("iterations"), stats=stats)
+        run.iterations = answer.stats.get("iterations")
+        return run.result(status, answer.raw_status, stats=stats)

@@ -1,6 +1,5 @@
 """The books of a run: the bound of the box, incumbents that were checked, and what the engine only claimed."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +7,6 @@ import numpy as np
 from ..._arrays import FloatArray
 from ...programs.mixed_integer import MixedIntegerProgram
 from ...results.bounds import ObjectiveBounds
-from ...results.status import Sense
 from ...results.trace import TraceRecorder
 from ..base import SolverEvent, program_bounds
 from ..ending import Claim
@@ -67,17 +65,16 @@ class Ledger:
         Feasibility tolerance of the pool.
     source : str
         Name of the solver.
-    clock : callable
-        Seconds since `Solver.solve` was called.
+    recorder : TraceRecorder
+        Of the run.
     """
 
-    def __init__(self, program: MixedIntegerProgram, tolerance: float, source: str, clock: Callable[[], float]) -> None:
+    def __init__(self, program: MixedIntegerProgram, tolerance: float, source: str, recorder: TraceRecorder) -> None:
         self.pool = IncumbentPool(program, tolerance)
-        self.recorder = TraceRecorder(Sense.MINIMIZE, clock=clock)
+        self.recorder = recorder
         self.claims: list[Claim] = []
         self._program = program
         self._source = source
-        self._clock = clock
 
     @property
     def bounds(self) -> ObjectiveBounds:
@@ -133,7 +130,7 @@ class Ledger:
 
     def sign_of_life(self) -> SolverEvent:
         """An event that says where the run stands."""
-        return SolverEvent(self._clock(), self.bounds.primal_bound, self.bounds.dual_bound)
+        return SolverEvent(self.recorder.now(), self.bounds.primal_bound, self.bounds.dual_bound)
 
     def _enter_claim(self, claim: Claim) -> None:
         if not self.claims or claim.value < self.claims[-1].value:
