@@ -27,12 +27,15 @@ class Ended(Exception):
     status : TerminationStatus
     words : str
         For the raw status.
+    abrupt : bool
+        Whether KeyboardInterrupt struck, wherever the search was.
     """
 
-    def __init__(self, status: TerminationStatus, words: str) -> None:
+    def __init__(self, status: TerminationStatus, words: str, *, abrupt: bool = False) -> None:
         super().__init__(words)
         self.status = status
         self.words = words
+        self.abrupt = abrupt
 
 
 class Journal:
@@ -57,8 +60,6 @@ class Journal:
         The best point so far.
     stop_requested : bool
         Whether the caller wants the run to end.
-    nodes, iterations : int or None
-        Counted by the method, shown in trace and events.
     stats : dict
         What the result will show beside the bounds.
     """
@@ -73,9 +74,11 @@ class Journal:
         self.recorder = TraceRecorder(Sense.MINIMIZE, clock=self.budget.elapsed)
         self.best: FloatArray | None = None
         self.stop_requested = False
-        self.nodes: int | None = None
-        self.iterations: int | None = None
         self.stats: dict[str, Any] = {}
+
+    def counts(self) -> tuple[int | None, int | None]:
+        """Nodes and iterations so far, where the method counts them: for trace, events and result."""
+        return None, None
 
     @property
     def bounds(self) -> ObjectiveBounds:
@@ -114,11 +117,12 @@ class Journal:
 
     def enter(self, event: str, *, primal: float | None = None, dual: float | None = None, source: str = "") -> None:
         """Write a record."""
+        nodes, iterations = self.counts()
         self.recorder.record(
             primal=primal,
             dual=dual,
-            nodes=self.nodes,
-            iterations=self.iterations,
+            nodes=nodes,
+            iterations=iterations,
             event=event,
             source=source or self.solver.name,
         )
@@ -132,8 +136,7 @@ class Journal:
             self.budget.elapsed(),
             bounds.primal_bound,
             bounds.dual_bound,
-            self.nodes,
-            self.iterations,
+            *self.counts(),
             None if x is None else x.copy(),
         )
         if self.callback(event):
@@ -162,7 +165,7 @@ class Journal:
                 ends.append(Ended(TerminationStatus.NUMERICAL_ERROR, str(error)))
         if cut:
             self.stop_requested = True
-            ends.append(Ended(TerminationStatus.INTERRUPTED, "interrupted"))
+            ends.append(Ended(TerminationStatus.INTERRUPTED, "interrupted", abrupt=True))
 
     def termination(self, otherwise: TerminationStatus) -> TerminationStatus:
         """OPTIMAL when the gap is proved, what ended the run, or what the method says."""
@@ -191,15 +194,17 @@ class Journal:
         status, words
             As the method has it.
         primal, dual : float or None
-            Of the answer, where they are not those of the trace.
+            Of the answer, where they are not those of the trace so far.
         held : SolutionStatus or None
             What the best point is; FEASIBLE by default.
         stats : mapping or None
             Added to `stats`.
         """
+        self.enter("final", primal=primal, dual=dual)
         bounds = program_bounds(
             self.bounds.primal_bound if primal is None else primal, self.bounds.dual_bound if dual is None else dual
         )
+        nodes, iterations = self.counts()
         status, note = judge(status, bounds, self.tolerances)
         if held is None:
             held = SolutionStatus.NO_SOLUTION if self.best is None else SolutionStatus.FEASIBLE
@@ -209,10 +214,10 @@ class Journal:
             raw_status="; ".join(filter(None, (words, note))),
             solution=self.best,
             bounds=bounds,
-            trace=self.recorder.finish(nodes=self.nodes, iterations=self.iterations, source=self.solver.name),
+            trace=self.recorder.snapshot(),
             stats={
-                "nodes": self.nodes,
-                "iterations": self.iterations,
+                "nodes": nodes,
+                "iterations": iterations,
                 "solve_sec": self.budget.elapsed(),
                 **self.stats,
                 **(stats or {}),

@@ -53,9 +53,14 @@ class ConvexRun(Journal):
             )
         super().__init__(solver, callback, scale=program.scale, budget=budget)
         self.program: Any = program
+        self.iterations: int | None = None
         w = np.asarray(start, dtype=np.float64) if start is not None else program.first_point()
         self.offer(w, source="start" if start is not None else "first point", event="start")
         self.raise_bound(program.trivial_bound, source="multipliers zero")
+
+    def counts(self) -> tuple[int | None, int | None]:
+        """No nodes; the method's iterations."""
+        return None, self.iterations
 
     def offer(self, w: FloatArray, *, source: str = "", event: str = "incumbent") -> float | None:
         """Project, value, and keep a point if it is the best; returns its value, None for a point that is no number."""
