@@ -150,7 +150,7 @@ def test_a_link_leaves_a_step_that_does_not_fit_to_its_next_turn():
     run = ConvexRun(FirstOrderSolver(), SMALL.build(), None, None)
 
     def steps(callback):
-        while not run.stopped_by_user:
+        while not run.stop_requested:
             now[0] += 2.0
             yield run
         return run.result(TerminationStatus.ITERATION_LIMIT, "stopped")

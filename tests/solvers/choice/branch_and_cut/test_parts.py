@@ -187,7 +187,7 @@ def test_dual_simplex_and_master_agree_with_scipy(seed: int) -> None:
     assert proof.prove(rows, tableau.multipliers(rows, np.inf)) == pytest.approx(expected, rel=1e-6, abs=1e-6)
     master = Master(pool, allowed)
     master.add(rows)
-    assert master.solve(None)
+    assert master.solve(np.inf)
     value, _, _, lam = master.read()
     assert value == pytest.approx(expected, rel=1e-7, abs=1e-7)
     assert proof.prove(master.slots, lam) == pytest.approx(expected, rel=1e-6, abs=1e-6)
