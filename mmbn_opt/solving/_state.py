@@ -53,7 +53,7 @@ class SolveState:
     def __post_init__(self) -> None:
         self.recorder = TraceRecorder(self.formulation.sense, clock=self.elapsed, listener=self._announce)
         # Under validation the solver chooses the iterate; the largest objective is not what is wanted then.
-        self.watched = getattr(self.formulation, "validation", None) is not None
+        self.watched = self.formulation.watched
 
     def elapsed(self) -> float:
         """Seconds since the call."""

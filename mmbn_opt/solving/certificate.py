@@ -41,8 +41,7 @@ def certify(model: Any, formulation: Formulation, result: Result | None = None) 
     """
     if result is None:
         value = formulation.evaluate(model)
-        samples = getattr(formulation, "data").n_samples  # noqa: B009 -- every formulation of this library has data
-        check = Check("objective", True, f"{value:.6f} recomputed from {samples:,} samples")
+        check = Check("objective", True, f"{value:.6f} recomputed from {formulation.n_samples:,} samples")
         return Certificate((*formulation.check(model), check, *_distance(model, formulation)))
     return certify_run(
         model,
@@ -72,7 +71,6 @@ def certify_run(
 ) -> Certificate:
     """Checks of a model together with the claims of the run that found it."""
     value = formulation.evaluate(model)
-    samples = getattr(formulation, "data").n_samples  # noqa: B009
     reported = bounds.primal_bound
     violation = formulation.infeasibility(model)
     if violation > 0:
@@ -80,7 +78,7 @@ def certify_run(
         objective = f"{value:.6f} recomputed, but the constraints are violated by {violation:.3g}: no bound"
     else:
         agrees = reported is not None and abs(value - reported) <= OBJECTIVE_TOLERANCE * max(1.0, abs(value))
-        objective = f"{value:.6f} recomputed from {samples:,} samples, {_number(reported)} reported"
+        objective = f"{value:.6f} recomputed from {formulation.n_samples:,} samples, {_number(reported)} reported"
     checks = [
         *formulation.check(model),
         Check("objective", agrees, objective),

@@ -102,7 +102,7 @@ def distance_to_optimum(
     if not isinstance(formulation, MaxMarginRelaxation):
         raise InputError(f"The distance is to the optimum of a MaxMarginRelaxation, got {type(formulation).__name__}.")
     start = formulation.encode(model)
-    program = formulation.build()
+    program = formulation.program
     engine = replace(solver or _engine_for(program), time_limit=time_limit, rel_gap=rel_gap)
     answer = engine.solve(program, start=start)
     dual, best = answer.bounds.dual_bound, answer.bounds.primal_bound

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..._arrays import FloatArray
 from ...exceptions import MmbnError
+from ...programs.convex import ConvexProgram
 from ...results.status import TerminationStatus
 from ..base import Solver, SolverCallback, SolverEvent, SolverResult
 from ._built_in import Steps
@@ -185,7 +186,9 @@ class AnewLink(ChainLink):
 
     resumable = False
 
-    def __init__(self, solver: Solver, program: Any, run: ConvexRun, *, least: float = 0.0, **place: Any) -> None:
+    def __init__(
+        self, solver: Solver, program: ConvexProgram, run: ConvexRun, *, least: float = 0.0, **place: Any
+    ) -> None:
         super().__init__(solver.name, run, **place)
         self.solver, self.program, self.step = solver, program, least
 

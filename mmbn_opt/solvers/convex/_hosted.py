@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from ..._arrays import FloatArray
 from ...exceptions import InputError
 from ...programs.base import ProgramKind
+from ...programs.margin_program import MarginProgram
 from ...results.status import TerminationStatus
 from ..base import Solver, SolverCallback, SolverResult
 from ..hosting.child import ChildHost
@@ -48,7 +49,7 @@ class HostedConvexSolver(Solver):
         """What the engine is told, with the seconds that are left."""
 
     def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: MarginProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise a convex program; see `Solver.solve`."""
         books = ConvexRun(self, program, callback, start)
@@ -59,7 +60,7 @@ class HostedConvexSolver(Solver):
             return books.result(TerminationStatus.TIME_LIMIT, "no time was left for the solver")
         job = EngineJob(
             engine=self.engine,
-            program=program,  # the job only carries it
+            program=program,
             start=books.best,
             origin=0.0,
             deadline=None,

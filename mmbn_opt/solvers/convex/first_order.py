@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from ..._arrays import FloatArray
 from ...exceptions import InputError
+from ...programs.convex import ConvexProgram
 from ...results.status import TerminationStatus
 from ..base import SolverCallback, SolverResult
 from ._built_in import BuiltInConvexSolver, Steps, to_the_end
@@ -61,12 +62,14 @@ class FirstOrderSolver(BuiltInConvexSolver):
             raise InputError(f"tau must be a number > 0, got {self.tau!r}.")
 
     def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise a convex program; see `Solver.solve`."""
         return to_the_end(self.steps(program, callback, start))
 
-    def steps(self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None) -> Steps:
+    def steps(
+        self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
+    ) -> Steps:
         """`solve`, one iteration after the other: between two of them the method can wait."""
         run = ConvexRun(self, program, callback, start)
         state: PrimalDual | SmoothedGradient

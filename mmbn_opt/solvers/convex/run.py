@@ -14,8 +14,9 @@ import numpy as np
 
 from ..._arrays import FloatArray
 from ...exceptions import InputError
-from ...programs.convex import ConvexProgram
+from ...programs.convex import ConvexProgram, linear_in_disguise
 from ...programs.convex_bounds import admissible_multipliers
+from ...programs.margin_program import MarginProgram
 from ...programs.markov import MarkovProgram
 from ...results.bounds import ObjectiveBounds
 from ...results.status import Sense, SolutionStatus, TerminationStatus
@@ -37,12 +38,14 @@ class ConvexRun:
     Parameters
     ----------
     solver : Solver
-    program : ConvexProgram
+    program : MarginProgram
     callback : callable or None
     start : float64 array (n,) or None
     """
 
-    def __init__(self, solver: Solver, program: Any, callback: SolverCallback | None, start: FloatArray | None) -> None:
+    def __init__(
+        self, solver: Solver, program: MarginProgram, callback: SolverCallback | None, start: FloatArray | None
+    ) -> None:
         self._origin = time.monotonic()
         if not isinstance(program, (ConvexProgram, MarkovProgram)) or program.kind not in solver.accepts:
             accepted = " and ".join(sorted(f"{kind}s" for kind in solver.accepts))
@@ -51,7 +54,8 @@ class ConvexRun:
             raise InputError(
                 f"the start has shape {np.shape(start)}, but the program has {program.margins.n_parameters} parameters."
             )
-        self.program: Any = program
+        self.program: MarginProgram = program
+        self.published = linear_in_disguise(program)
         self._solver = solver
         self._callback = callback
         self.best: FloatArray | None = None
@@ -113,8 +117,8 @@ class ConvexRun:
     def offer_multipliers(self, y: FloatArray, *, iterations: int | None = None) -> None:
         """Keep the bound of some multipliers."""
         candidates = [y]
-        if self.program.is_linear and self.program.margins.n_parameters <= MAX_REPAIRED_PARAMETERS:
-            candidates.append(balanced(self.program, y))
+        if self.published is not None and self.published.margins.n_parameters <= MAX_REPAIRED_PARAMETERS:
+            candidates.append(balanced(self.published, y))
         for table in candidates:
             before = self.bounds.dual_bound
             self.offer_bound(self.program.dual_value(table), iterations=iterations)
@@ -174,9 +178,9 @@ class ConvexRun:
         if table is not None:
             extra["bound_reproved"] = self.program.dual_value(table)
             extra["proof"] = {"multipliers": int(np.count_nonzero(table))}
-        if self.program.is_linear:
-            extra |= _published_facts(self.program, self.best, bounds)
-            if extra["separable"] and self.program.strength is not None:
+        if self.published is not None:
+            extra |= _published_facts(self.published, self.best, bounds)
+            if extra["separable"] and self.published.strength is not None:
                 # The infimum is not attained: whatever scale this point has, it is no optimum.
                 raw_status = f"{raw_status}; {extra['published_degeneracy']}"
                 status = TerminationStatus.SLOW_PROGRESS if status is TerminationStatus.OPTIMAL else status

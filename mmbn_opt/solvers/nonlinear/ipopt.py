@@ -15,7 +15,7 @@ from ..._threads import limited_threads
 from ...exceptions import InputError, SizeLimitError
 from ...programs.as_pyomo import write_nl
 from ...programs.base import ProgramKind
-from ...programs.nonlinear import AlgebraicProgram, NonlinearProgram, PointEvaluation
+from ...programs.nonlinear import NonlinearProgram, PointEvaluation
 from ...results.status import TerminationStatus
 from ..base import Availability, Solver, SolverCallback, SolverResult
 from ..ipopt_executable import solve_nl
@@ -132,7 +132,7 @@ class NonlinearIpoptSolver(Solver):
 
     def _minimize_model(self, run: NonlinearRun, x: FloatArray) -> tuple[TerminationStatus, str]:
         program = run.program
-        if not isinstance(program, AlgebraicProgram) or program.algebraic is None:
+        if program.algebraic is None:
             raise InputError(f'{self.name!r} with through="pyomo" needs a program that has a Pyomo model.')
         written = program.algebraic(x)
         limits = {} if self.time_limit is None else {"max_wall_time": max(1e-3, self.time_limit - run.elapsed())}

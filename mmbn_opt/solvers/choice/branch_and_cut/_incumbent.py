@@ -87,17 +87,17 @@ class Incumbent:
         if self._calls < self._due:
             return
         heuristic = self._heuristic
-        if self._calls > getattr(heuristic, "early_calls", 40):
+        if heuristic is None:
+            self.offer(x)
+            return
+        if self._calls > heuristic.early_calls:
             idle = self._calls - self._last_success
             self._due = self._calls + min(max(LATE_PERIOD, idle // 20), LATEST_PERIOD)
         left = self._seconds_left()
         if left is not None and left < 1.5 * self._longest:
             return
-        if heuristic is not None:
-            begin = time.perf_counter()
-            better = heuristic(x)
-            self._longest = max(self._longest, time.perf_counter() - begin)
-            if better is not None:
-                self.offer(better)
-        else:
-            self.offer(x)
+        begin = time.perf_counter()
+        better = heuristic(x)
+        self._longest = max(self._longest, time.perf_counter() - begin)
+        if better is not None:
+            self.offer(better)
