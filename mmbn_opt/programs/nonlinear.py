@@ -115,6 +115,17 @@ class NonlinearProgram:
         """Objective at `x`."""
         return float(self.value_and_gradient(x)[0])
 
+    def dense_jacobian(self, x: FloatArray) -> FloatArray:
+        """The Jacobian at `x`, shape (n_constraints, n); row by row from `evaluate` where there is no `jacobian`."""
+        if self.jacobian is not None:
+            rows = self.jacobian(x)
+            return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)
+        if self.n_constraints == 0 or self.evaluate is None:
+            return np.zeros((0, len(x)))
+        pull = self.evaluate(x).pull
+        objective = pull(np.zeros(self.n_constraints))
+        return np.array([pull(unit) - objective for unit in np.eye(self.n_constraints)])
+
     def violation(self, x: FloatArray) -> float:
         """Largest violation of a constraint or a bound at `x`."""
         parts = [np.zeros(1)]

@@ -1,6 +1,6 @@
 """Certificates: what can be recomputed from the data is recomputed; what cannot is marked as claimed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.result import Certificate, Check, Result
 from mmbn_opt.results.status import BoundKind, TerminationStatus
 from mmbn_opt.results.trace import BoundTrace
+from mmbn_opt.solvers.base import SolverResult
 from mmbn_opt.solvers.ending import OBJECTIVE_TOLERANCE, Tolerances
 
 __all__ = ["ReprovedBound", "certify", "certify_run", "reproved_bound"]
@@ -52,8 +53,8 @@ def certify(model: Any, formulation: Formulation, result: Result | None = None) 
         tolerances=Tolerances(
             float(result.settings.get("rel_gap", 0.0)), float(result.settings.get("abs_gap", 0.0)), formulation.scale
         ),
-        bound_source=str(result.stats.get("bound_source", result.solver_name)),
-        reproved=reproved_bound(result.stats, formulation),
+        bound_source=result.bound_source or result.solver_name,
+        reproved=reproved_bound(result, formulation),
     )
 
 
@@ -118,14 +119,11 @@ class ReprovedBound:
     detail: str
 
 
-def reproved_bound(stats: Mapping[str, Any], formulation: Formulation) -> ReprovedBound | None:
+def reproved_bound(answer: Result | SolverResult, formulation: Formulation) -> ReprovedBound | None:
     """A bound that was computed anew: beside a search while it ran, or here from the multipliers that it left."""
-    value, proof = stats.get("bound_reproved"), stats.get("proof", {})
-    if value is not None:
-        counted = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in proof.items())
-        return ReprovedBound(formulation.sense.sign * float(value), f"beside the search, {counted}")
-    multipliers = stats.get("multipliers")
-    proved = None if multipliers is None else formulation.prove_bound(multipliers)
+    if answer.proof is not None:
+        return ReprovedBound(formulation.sense.sign * answer.proof.value, f"beside the search, {answer.proof}")
+    proved = None if answer.multipliers is None else formulation.prove_bound(answer.multipliers)
     return None if proved is None else ReprovedBound(proved, "the Lagrangian value of the solver's last multipliers")
 
 

@@ -109,7 +109,7 @@ def distance_to_optimum(
     value = formulation.evaluate(model)
     bound = formulation.trivial_bound() if dual is None else dual
     known = value if best is None else min(best, value)
-    return Distance(value, min(bound, value), known, engine.name, float(answer.stats["solve_sec"]))
+    return Distance(value, min(bound, value), known, engine.name, answer.seconds)
 
 
 def _engine_for(program: ConvexProgram) -> Solver:

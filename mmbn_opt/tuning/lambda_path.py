@@ -195,8 +195,8 @@ class _Walk:
         if answer.termination_status is TerminationStatus.INTERRUPTED:
             return None
         assert answer.solution is not None
-        self._w, self._y = answer.solution, answer.stats.get("multipliers")
-        return _rate(self._part.recover(self._w), self._test), answer.bounds.gap_rel, answer.stats["solve_sec"]
+        self._w, self._y = answer.solution, answer.multipliers
+        return _rate(self._part.recover(self._w), self._test), answer.bounds.gap_rel, answer.seconds
 
 
 def _rate(model: LogLinearClassifier, data: DiscreteDataset) -> float:

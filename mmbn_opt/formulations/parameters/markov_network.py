@@ -101,7 +101,7 @@ class MaxMarginMarkovNetwork(StructureParameters):
         return self.program
 
     def prove_bound(self, multipliers: FloatArray) -> float:
-        """Lower bound of the optimum, computed afresh from multipliers (``stats["multipliers"]`` of a result)."""
+        """Lower bound of the optimum, computed afresh from multipliers (``multipliers`` of a result)."""
         return self.program.dual_value(multipliers)
 
     def recover(self, solution: FloatArray) -> LogLinearClassifier:

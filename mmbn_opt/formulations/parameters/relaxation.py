@@ -183,7 +183,7 @@ class MaxMarginRelaxation(StructureParameters):
         return self.program.scale
 
     def prove_bound(self, multipliers: FloatArray) -> float:
-        """Lower bound of the optimum, computed afresh from multipliers (``stats["multipliers"]`` of a result).
+        """Lower bound of the optimum, computed afresh from multipliers (``multipliers`` of a result).
 
         Parameters
         ----------

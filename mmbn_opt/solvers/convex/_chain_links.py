@@ -70,7 +70,7 @@ class ChainLink:
     @property
     def multipliers(self) -> FloatArray | None:
         """Of its best bound, where it has any."""
-        return None if self.answer is None else self.answer.stats.get("multipliers")
+        return None if self.answer is None else self.answer.multipliers
 
     def _listen(self, event: SolverEvent) -> bool:
         """Put the news into the books of the chain."""

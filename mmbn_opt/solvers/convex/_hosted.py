@@ -81,11 +81,11 @@ class HostedConvexSolver(Solver):
             host.close()
         if answer.solution is not None:
             books.offer(answer.solution, iterations=answer.iterations)
-        stats = dict(answer.stats)
-        y = stats.pop("multipliers", None)
-        if y is not None:
-            books.offer_multipliers(y, iterations=answer.iterations)
-        return books.result(answer.termination_status, answer.raw_status, iterations=answer.iterations, stats=stats)
+        if answer.multipliers is not None:
+            books.offer_multipliers(answer.multipliers, iterations=answer.iterations)
+        return books.result(
+            answer.termination_status, answer.raw_status, iterations=answer.iterations, stats=answer.stats
+        )
 
 
 def _attend(host: EngineHost, books: ConvexRun) -> EngineAnswer:

@@ -154,13 +154,13 @@ def run(job: EngineJob[ConvexProgram], link: EngineLink) -> EngineAnswer:
     w = model.w.value
     stats = {
         "raw_objective": None if model.problem.value is None else float(model.problem.value) * model.scale,
-        "multipliers": model.multipliers(program) if w is not None else None,
-        "solver_sec": getattr(facts, "solve_time", None),
+        "solver_sec": None if facts is None else facts.solve_time,
     }
     return EngineAnswer(
         status,
         raw,
         None if w is None else np.asarray(w, dtype=np.float64),
-        iterations=getattr(facts, "num_iters", None),
+        iterations=None if facts is None else facts.num_iters,
         stats=stats,
+        multipliers=model.multipliers(program) if w is not None else None,
     )

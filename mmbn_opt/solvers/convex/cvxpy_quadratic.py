@@ -60,9 +60,7 @@ def run(job: EngineJob[MarkovProgram], link: EngineLink) -> EngineAnswer:
         status,
         raw,
         None if w.value is None else np.asarray(w.value, dtype=np.float64),
-        iterations=getattr(problem.solver_stats, "num_iters", None),
-        stats={
-            "raw_objective": None if problem.value is None else float(problem.value) * scale,
-            "multipliers": multipliers,
-        },
+        iterations=None if problem.solver_stats is None else problem.solver_stats.num_iters,
+        stats={"raw_objective": None if problem.value is None else float(problem.value) * scale},
+        multipliers=multipliers,
     )

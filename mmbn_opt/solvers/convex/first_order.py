@@ -32,7 +32,7 @@ class FirstOrderSolver(BuiltInConvexSolver):
         First smoothing, as a share of gamma; used by "smoothing".
     max_iterations : int
     multipliers : float64 array (n_samples, n_classes) or None
-        Where "primal_dual" begins on the other side, for example ``stats["multipliers"]`` of a similar program.
+        Where "primal_dual" begins on the other side, for example ``multipliers`` of the result of a similar program.
 
     Examples
     --------

@@ -39,7 +39,7 @@ class InteriorPointSolver(DenseConvexSolver):
         sample; 0 keeps them all.
     max_iterations, max_parameters : int
     multipliers : float64 array (n_samples, n_classes) or None
-        Where it begins on the other side, for example ``stats["multipliers"]`` of another method.
+        Where it begins on the other side, for example ``multipliers`` of the result of another method.
 
     Examples
     --------

@@ -95,9 +95,9 @@ def run(job: EngineJob[ConvexProgram], link: EngineLink) -> EngineAnswer:
         answer.status,
         w,
         iterations=answer.iterations,
+        multipliers=written.multipliers(program, y),
         stats={
             "raw_objective": answer.objective * written.scale,
-            "multipliers": written.multipliers(program, y),
             "iteration_trace": answer.trace,
         },
     )
@@ -115,9 +115,9 @@ def _run_executable(program: ConvexProgram, written: Any, options: Mapping[str, 
         answer.status,
         w,
         iterations=len(answer.iterations) - 1 if answer.iterations else None,
+        multipliers=written.multipliers(program, y),
         stats={
             "raw_objective": float(objective) * written.scale,
-            "multipliers": written.multipliers(program, y),
             "iteration_trace": answer.iterations,
             "executable": executable(),
         },

@@ -76,4 +76,4 @@ class LinearFormSolver(Solver):
             run.offer_bound(min(lower, run.bounds.primal_bound or lower))
         stats = {"H": hinge, "H_bound": dual, "raw_objective": answer.stats.get("raw_objective")}
         status = answer.termination_status
-        return run.result(status, answer.raw_status, iterations=answer.stats.get("iterations"), stats=stats)
+        return run.result(status, answer.raw_status, iterations=answer.iterations, stats=stats)

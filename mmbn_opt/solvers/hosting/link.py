@@ -89,7 +89,10 @@ class EngineAnswer:
     solution : float64 array or None
     dual_bound : float or None
     nodes, iterations : int or None
+    multipliers : float64 array or None
+        Of the samples' margins, from engines of convex programs.
     stats : mapping
+        For readers.
     """
 
     termination_status: TerminationStatus
@@ -99,6 +102,7 @@ class EngineAnswer:
     nodes: int | None = None
     iterations: int | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)
+    multipliers: FloatArray | None = None
 
 
 @dataclass(frozen=True)

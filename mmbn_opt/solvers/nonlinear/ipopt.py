@@ -180,10 +180,7 @@ class _Bridge:
         program = self.run.program
         point = self.run.evaluate(x)
         gradient = point.pull(np.zeros(len(point.constraints)))[None, :]
-        if program.jacobian is None:
-            return gradient
-        jacobian = program.jacobian(x)
-        return np.vstack([gradient, jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian])
+        return np.vstack([gradient, program.dense_jacobian(x)])
 
     def _guard(self, act: Callable[[], object]) -> None:
         if self.stopped is None:
