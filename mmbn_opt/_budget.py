@@ -1,4 +1,4 @@
-"""Whether the work that goes on was asked to stop: by who called it, or by a signal that was noted.
+"""How long a run may go on, and whether it was asked to stop: by who called it, or by a signal that was noted.
 
 A signal must neither be lost nor lose anything. So in a scope of `noting_signals` the first one is *noted*, and work
 that looks at `stop_asked` ends with what it has; it interrupts only what stands in a block of `interruptible`. What
@@ -7,20 +7,105 @@ whatever goes on: whoever sends it does not want to wait.
 """
 
 import _thread
+import math
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from types import FrameType
 
-__all__ = ["Noted", "interruptible", "noting_signals", "obeying", "stop_asked"]
+__all__ = [
+    "Budget",
+    "Cut",
+    "Noted",
+    "interruptible",
+    "noting_signals",
+    "now",
+    "obeying",
+    "stop_asked",
+    "until_interrupted",
+]
+
+now = time.monotonic
+"""The one clock, in seconds from any origin; all processes of a machine share it."""
 
 SAME_PRESS_SEC = 0.2
 """A launcher passes on the Ctrl-C that the terminal sends to both: signals this close together are one."""
 
 _asked: ContextVar[Callable[[], bool] | None] = ContextVar("mmbn_opt stop", default=None)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The wall-clock time of one run.
+
+    Parameters
+    ----------
+    limit : float or None
+        Seconds; None for as long as it takes.
+    origin : float
+        On the clock of `now`.
+
+    Examples
+    --------
+    >>> budget = Budget(limit=60.0)
+    >>> budget.over(), 59.0 < budget.left() <= 60.0, Budget().left()
+    (False, True, inf)
+    """
+
+    limit: float | None = None
+    origin: float = field(default_factory=now)
+
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return now() - self.origin
+
+    def left(self) -> float:
+        """Seconds until the limit, never negative; inf without one."""
+        return math.inf if self.limit is None else max(0.0, self.limit - self.elapsed())
+
+    def over(self) -> bool:
+        """Whether the limit has been reached."""
+        return self.limit is not None and self.elapsed() >= self.limit
+
+    @property
+    def deadline(self) -> float | None:
+        """The end on the clock of `now`; None without a limit."""
+        return None if self.limit is None else self.origin + self.limit
+
+    def within(self, share: float) -> float | None:
+        """The end of a share of the limit on the clock of `now`; None without a limit."""
+        return None if self.limit is None else self.origin + share * self.limit
+
+
+class Cut:
+    """Whether a block was cut off by KeyboardInterrupt."""
+
+    happened = False
+
+    def __bool__(self) -> bool:
+        return self.happened
+
+
+@contextmanager
+def until_interrupted() -> Iterator[Cut]:
+    """End the block at a KeyboardInterrupt, and go on after it with what there is.
+
+    Examples
+    --------
+    >>> with until_interrupted() as cut:
+    ...     raise KeyboardInterrupt
+    >>> bool(cut)
+    True
+    """
+    cut = Cut()
+    try:
+        yield cut
+    except KeyboardInterrupt:
+        cut.happened = True
 
 
 @contextmanager

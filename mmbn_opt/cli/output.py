@@ -1,10 +1,10 @@
 """What the commands do with a result: its files, its words, the exit status; and the time that is left."""
 
-import time
 from typing import Any
 
 import typer
 
+from mmbn_opt._budget import now
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["exit_status", "say_result", "time_left"]
@@ -14,7 +14,7 @@ def time_left(time_limit: float | None, started: float) -> float | None:
     """What is left of the limit: reading and preparing the data count against it."""
     if time_limit is None or not time_limit >= 0:
         return time_limit  # for the solver to refuse
-    return max(0.0, time_limit - (time.perf_counter() - started))
+    return max(0.0, time_limit - (now() - started))
 
 
 def say_result(result: Any) -> None:

@@ -4,7 +4,6 @@ import logging
 import shlex
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import typer
 
+from mmbn_opt._budget import now
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["Keeper", "command_line", "found", "hand_over", "open_folder", "saying_first", "writing"]
@@ -79,22 +79,22 @@ class Keeper:
         self._thread.join()
 
     def _look(self) -> None:
-        began = time.monotonic()
+        began = now()
         next_model, next_bound = began + _FIRST_SEC, began + _BOUND_PAUSE_SEC
         while not self._ended.wait(_LOOK_SEC):
-            now = time.monotonic()
-            if now < next_model or not self._states:
+            moment = now()
+            if moment < next_model or not self._states:
                 continue
             state = self._states[-1]
             bounds, model = state.bounds, state.best
             same = model is self._kept[0]
-            if model is None or (same and (bounds == self._kept[1] or now < next_bound)):
+            if model is None or (same and (bounds == self._kept[1] or moment < next_bound)):
                 continue
             self._keep(state, model)
             self._kept = model, bounds
-            end = time.monotonic()
-            next_model = end + max(_PAUSE_SEC, (end - now) / _SHARE)
-            next_bound = end + max(_BOUND_PAUSE_SEC, (end - now) / _SHARE)
+            end = now()
+            next_model = end + max(_PAUSE_SEC, (end - moment) / _SHARE)
+            next_bound = end + max(_BOUND_PAUSE_SEC, (end - moment) / _SHARE)
 
     def _keep(self, state: Any, model: Any) -> None:
         from mmbn_opt.interop.result_files import unfinished_contents

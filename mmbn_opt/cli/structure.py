@@ -1,6 +1,5 @@
 """``mmbn-opt structure``: the best structure for a score, with its proof."""
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -44,8 +43,9 @@ def structure(
     forbid: opt.Forbid = None,
 ) -> None:
     """Find the structure with the best score and say how good it is."""
-    started = time.perf_counter()
-    from mmbn_opt._budget import interruptible
+    from mmbn_opt._budget import interruptible, now
+
+    started = now()
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
     from mmbn_opt.solving.dispatch import solve

@@ -117,7 +117,7 @@ class Formulation(ABC):
 
     @abstractmethod
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
-        """Start models from heuristics, each better than the last; stops at `deadline` (``time.perf_counter``)."""
+        """Start models from heuristics, each better than the last; stops at `deadline` (``mmbn_opt._budget.now``)."""
 
     @abstractmethod
     def trivial_start(self) -> Start:

@@ -1,13 +1,12 @@
 """Iterated local search over parent sets: descend node by node, turn trees and kick a few nodes, descend again."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt._budget import stop_asked
+from mmbn_opt._budget import now, stop_asked
 from mmbn_opt.heuristics.objectives import Loss
 from mmbn_opt.networks.candidates import CandidateParents
 
@@ -32,7 +31,7 @@ class LocalSearch:
     seed : int
     max_kicks : int
     deadline : float or None
-        On the clock of ``time.perf_counter``.
+        On the clock of `mmbn_opt._budget.now`.
     """
 
     candidates: CandidateParents
@@ -121,7 +120,7 @@ class LocalSearch:
         return trial
 
     def _late(self) -> bool:
-        return stop_asked() or (self.deadline is not None and time.perf_counter() >= self.deadline)
+        return stop_asked() or (self.deadline is not None and now() >= self.deadline)
 
     def _descend(self, start: Choice, nodes: "range | list[int]") -> tuple[Choice, float]:
         """Replace one node's parent set after another until no replacement helps."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from mmbn_opt._budget import now
 from mmbn_opt._file_lock import FileLock, Held
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.interop._version import package_version
@@ -180,7 +181,7 @@ def text_of_run(path: str | Path, read: Callable[[], str]) -> str:
         If the manifest says that the file is of another run, or was changed.
     """
     file = Path(path)
-    folder, end, looks = file.parent, time.monotonic() + _PUBLISHING_SEC, 0
+    folder, end, looks = file.parent, now() + _PUBLISHING_SEC, 0
     while True:
         text, looks = read(), looks + 1
         try:
@@ -195,7 +196,7 @@ def text_of_run(path: str | Path, read: Callable[[], str]) -> str:
         # Text and manifest may be from before and after a run was published; the second look tells.
         if not finish_publishing(folder) and looks > 1 and not moving:
             break
-        if time.monotonic() > end:
+        if now() > end:
             raise FormatError(
                 f"{str(file)!r} cannot be trusted: a run was ended while its files were moved to {str(folder)!r}. "
                 "Any command of mmbn-opt that may write there completes them."

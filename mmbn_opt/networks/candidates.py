@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt.data.counts import MAX_NETWORK_CELLS
+from mmbn_opt.data import counts
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError, SizeLimitError
 from mmbn_opt.networks.parent_families import EdgeRules, Family, Pools, all_families, margin_families
@@ -213,12 +213,12 @@ def refuse_large_choice(data: DiscreteDataset, candidates: "CandidateParents") -
     card = np.append(np.array(data.cardinalities, dtype=np.float64), 1.0)  # the last is that of no parent, -1
     cells = card[candidates.parent_array].prod(axis=1) * card[candidates.owner]
     largest = np.maximum.reduceat(cells, candidates.offsets[:-1])
-    if largest.sum() <= MAX_NETWORK_CELLS:
+    if largest.sum() <= counts.MAX_NETWORK_CELLS:
         return
     names = (*data.feature_names, data.class_name)
     told = ", ".join(f"{names[node]!r} {int(largest[node]):,}" for node in np.argsort(-largest, kind="stable")[:3])
     raise SizeLimitError(
         f"A network of these candidate parent sets could have {int(largest.sum()):,} table cells, the largest {told}; "
-        f"the limit is {MAX_NETWORK_CELLS:,}. Lower max_parents, merge states, leave such columns out, or keep fewer "
-        "candidates (restriction, --candidates)."
+        f"the limit is {counts.MAX_NETWORK_CELLS:,}. Lower max_parents, merge states, leave such columns out, or keep "
+        "fewer candidates (restriction, --candidates)."
     )

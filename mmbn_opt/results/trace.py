@@ -1,10 +1,10 @@
 """The history of a run: incumbents and bounds over time, monotone by construction."""
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mmbn_opt._budget import now
 from mmbn_opt._lazy import delegate
 from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.status import Sense
@@ -145,7 +145,7 @@ class TraceRecorder:
     listener: Callable[[TraceRecord], object] | None = None
     _records: list[TraceRecord] = field(default_factory=list)
     _bounds: ObjectiveBounds | None = None
-    _origin: float = field(default_factory=time.perf_counter)
+    _origin: float = field(default_factory=now)
 
     @property
     def bounds(self) -> ObjectiveBounds:
@@ -154,7 +154,7 @@ class TraceRecorder:
 
     def now(self) -> float:
         """Seconds on the recorder's clock."""
-        return self.clock() if self.clock is not None else time.perf_counter() - self._origin
+        return self.clock() if self.clock is not None else now() - self._origin
 
     def record(
         self,

@@ -38,6 +38,7 @@ __all__ = [
     "Claim",
     "Tolerances",
     "conclude",
+    "judge",
 ]
 
 EXACT_GAP = 1e-6
@@ -190,13 +191,17 @@ def _judge(
     if pool.status is SolutionStatus.NEARLY_FEASIBLE:
         assert pool.result is not None
         return TerminationStatus.NUMERICAL_ERROR, f"but its vector violates a constraint by {pool.result.violation:.3g}"
-    bounds = program_bounds(primal, dual)
-    if not tolerances.closed(bounds):
-        return (
-            TerminationStatus.SLOW_PROGRESS,
-            f"but the proved gap of {bounds.gap_abs:.3g} (relative {bounds.gap_rel:.3g}) is more than was asked for",
-        )
-    return TerminationStatus.OPTIMAL, ""
+    return judge(claimed, program_bounds(primal, dual), tolerances)
+
+
+def judge(claimed: TerminationStatus, bounds: ObjectiveBounds, tolerances: Tolerances) -> tuple[TerminationStatus, str]:
+    """The only place that lets OPTIMAL stand: what was claimed, or what is left of it and why."""
+    if claimed is not TerminationStatus.OPTIMAL or tolerances.closed(bounds):
+        return claimed, ""
+    return (
+        TerminationStatus.SLOW_PROGRESS,
+        f"but the proved gap of {bounds.gap_abs:.3g} (relative {bounds.gap_rel:.3g}) is more than was asked for",
+    )
 
 
 def _contradicts(primal: float, dual: float) -> bool:

@@ -2,14 +2,14 @@
 
 import logging
 import math
-import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._budget import Budget
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.programs.base import Program, ProgramKind
 from mmbn_opt.results.bounds import ObjectiveBounds
@@ -37,11 +37,10 @@ class SolveState:
     """What moves during one call of `solve`."""
 
     formulation: Formulation
-    time_limit: float | None
+    budget: Budget
     tolerances: Tolerances
     callback: RunCallback | None
     kind: ProgramKind
-    origin: float = field(default_factory=time.perf_counter)
     best: Any = None
     best_source: str = ""
     bound_source: str = "the formulation"
@@ -51,22 +50,9 @@ class SolveState:
     interrupted: bool = False
 
     def __post_init__(self) -> None:
-        self.recorder = TraceRecorder(self.formulation.sense, clock=self.elapsed, listener=self._announce)
+        self.recorder = TraceRecorder(self.formulation.sense, clock=self.budget.elapsed, listener=self._announce)
         # Under validation the solver chooses the iterate; the largest objective is not what is wanted then.
         self.watched = self.formulation.watched
-
-    def elapsed(self) -> float:
-        """Seconds since the call."""
-        return time.perf_counter() - self.origin
-
-    def left(self) -> float | None:
-        """Seconds left of the budget, or None without a limit."""
-        return None if self.time_limit is None else self.time_limit - self.elapsed()
-
-    def out_of_time(self) -> bool:
-        """Whether the budget is used up."""
-        left = self.left()
-        return left is not None and left <= 0
 
     @property
     def bounds(self) -> ObjectiveBounds:
@@ -83,7 +69,7 @@ class SolveState:
 
     def should_end(self) -> bool:
         """Whether there is nothing left to do, or no leave to do it."""
-        return self.closed() or self.stop_requested or self.out_of_time()
+        return self.closed() or self.stop_requested or self.budget.over()
 
     def _announce(self, record: TraceRecord) -> None:
         if self.callback is not None and self.callback(record):
@@ -163,7 +149,7 @@ class SolveState:
         if given == [] or self.should_end():
             return
         # Heuristics get at most a third of the budget; they end by count long before on most data.
-        deadline = None if self.time_limit is None else self.origin + self.time_limit / 3
+        deadline = self.budget.within(1 / 3)
         for start in formulation.starts(seed=seed, deadline=deadline):
             self.offer(start.model, start.source, event="start")
             if self.should_end():
@@ -171,8 +157,7 @@ class SolveState:
 
     def call(self, engine: Solver, program: Program) -> SolverResult:
         """Run the solver on what is left of the budget and take what it found."""
-        left = self.left()
-        settings = engine if left is None else replace(engine, time_limit=max(left, 0.0))
+        settings = engine if self.budget.limit is None else replace(engine, time_limit=self.budget.left())
         start = None if self.best is None else self.formulation.encode(self.best, self.kind)
         answer = settings.solve(program, callback=lambda event: self.on_event(event, engine.name), start=start)
         if answer.solution is not None:
@@ -192,10 +177,11 @@ class SolveState:
         claimed = answer is not None and answer.termination_status is TerminationStatus.OPTIMAL
         if self.closed() or (claimed and self.tolerances.closed(self.bounds)):
             return TerminationStatus.OPTIMAL
-        if self.interrupted or self.stop_requested:
-            return TerminationStatus.INTERRUPTED
+        asked = self.interrupted or self.stop_requested
         if answer is None:
-            return TerminationStatus.TIME_LIMIT
+            return TerminationStatus.INTERRUPTED if asked else TerminationStatus.TIME_LIMIT
+        if answer.termination_status is TerminationStatus.INTERRUPTED and self.budget.over() and not asked:
+            return TerminationStatus.TIME_LIMIT  # it was we who stopped the solver
         if claimed:
             logger.warning("the solver claims OPTIMAL, but the recomputed gap is %.3g", self.bounds.gap_rel)
             return TerminationStatus.SLOW_PROGRESS

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from mmbn_opt._budget import Budget
 from mmbn_opt.exceptions import InputError, MissingDependencyError
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.programs.base import ProgramKind, ProgramSize
@@ -270,7 +271,7 @@ def _plan(
         formulation = formulation.with_validation(validation, seed=seed)
     if threads > 1:
         formulation = formulation.with_threads(threads)
-    state = SolveState(formulation, time_limit, Tolerances(rel_gap, abs_gap, scale=0.0), callback, kind)
+    state = SolveState(formulation, Budget(time_limit), Tolerances(rel_gap, abs_gap, scale=0.0), callback, kind)
     size = formulation.estimate_size(kind)
     formulation.refuse_oversized(kind)
     return Job(state, engine, availability.version or "", rule, size, settings, starts, seed)

@@ -2,12 +2,12 @@
 
 import atexit
 import threading
-import time
 import weakref
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from mmbn_opt._budget import now, until_interrupted
 from mmbn_opt._lazy import delegate
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.results.bounds import ObjectiveBounds
@@ -64,9 +64,9 @@ def _stop_all() -> None:
         going = list(_going)
     for course in going:
         course.ask_to_stop()
-    end = time.monotonic() + EXIT_WAIT_SEC
+    end = now() + EXIT_WAIT_SEC
     for course in going:
-        course.thread.join(max(0.0, end - time.monotonic()))
+        course.thread.join(max(0.0, end - now()))
 
 
 class Run:
@@ -131,12 +131,12 @@ class Run:
     def elapsed(self) -> float:
         """Seconds since the run was started, or that it took."""
         result = self._course.result
-        return self._course.job.state.elapsed() if result is None else result.seconds.total
+        return self._course.job.state.budget.elapsed() if result is None else result.seconds.total
 
     def time_left(self) -> float | None:
         """Seconds left of the time limit, never negative; None without a limit."""
-        left = self._course.job.state.left()
-        return None if left is None else 0.0 if self.done() else max(0.0, left)
+        budget = self._course.job.state.budget
+        return None if budget.limit is None else 0.0 if self.done() else budget.left()
 
     def done(self) -> bool:
         """Whether the run has ended: with a result or with an error."""
@@ -170,10 +170,10 @@ class Run:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the run has ended, at most `timeout` seconds; return whether it has."""
-        end = None if timeout is None else time.monotonic() + timeout
+        end = None if timeout is None else now() + timeout
         watched = threading.current_thread() is threading.main_thread()
         while not self._course.ended.is_set():
-            left = WATCH_SEC if end is None else min(WATCH_SEC, end - time.monotonic())
+            left = WATCH_SEC if end is None else min(WATCH_SEC, end - now())
             if left <= 0:
                 break
             # An Event is what Ctrl-C can interrupt on every platform.
@@ -201,9 +201,10 @@ class Run:
         Exception
             Whatever ended the run.
         """
-        try:
+        ended = False
+        with until_interrupted() as cut:
             ended = self.wait(timeout)
-        except KeyboardInterrupt:
+        if cut:
             self.stop()
             ended = self.wait()
         if not ended:

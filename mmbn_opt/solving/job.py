@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmbn_opt._budget import interruptible, noting_signals, obeying
+from mmbn_opt._budget import interruptible, noting_signals, obeying, until_interrupted
 from mmbn_opt.programs.base import Program, ProgramSize
 from mmbn_opt.results.result import Certificate, Result, Seconds
 from mmbn_opt.results.status import SolutionStatus, TerminationStatus
@@ -80,22 +80,21 @@ class Job:
         state, seconds = self.state, self._seconds
         program: Program | None = None
         answer: SolverResult | None = None
-        try:
-            with noting_signals(state.request_stop), obeying(lambda: state.stop_requested):
-                with interruptible(BUILD_PATIENCE_SEC):
-                    state.offer_starts(self.starts, self.seed)
-                    seconds["heuristics"] = state.elapsed()
-                    if not state.should_end():
-                        program = state.formulation.build(state.kind)
-                        self.size = program.size
-                        seconds["build"] = state.elapsed() - seconds["heuristics"]
-                if program is not None and not state.should_end():
-                    before = state.elapsed()
-                    with interruptible(SOLVE_PATIENCE_SEC):
-                        answer = state.call(self.engine, program)
-                    seconds["solve"] = state.elapsed() - before
-        except KeyboardInterrupt:
-            state.interrupted = True
+        asked = obeying(lambda: state.stop_requested)
+        with until_interrupted() as cut, noting_signals(state.request_stop), asked:
+            with interruptible(BUILD_PATIENCE_SEC):
+                state.offer_starts(self.starts, self.seed)
+                seconds["heuristics"] = state.budget.elapsed()
+                if not state.should_end():
+                    program = state.formulation.build(state.kind)
+                    self.size = program.size
+                    seconds["build"] = state.budget.elapsed() - seconds["heuristics"]
+            if program is not None and not state.should_end():
+                before = state.budget.elapsed()
+                with interruptible(SOLVE_PATIENCE_SEC):
+                    answer = state.call(self.engine, program)
+                seconds["solve"] = state.budget.elapsed() - before
+        state.interrupted |= bool(cut)
         return program, answer
 
     def _finish(self, program: Program | None, answer: SolverResult | None) -> Result:
@@ -143,7 +142,7 @@ class Job:
             solver_name=engine.name,
             solver_version=self.version,
             solver_rule=self.rule,
-            seconds=Seconds(**spent, total=state.elapsed()),
+            seconds=Seconds(**spent, total=state.budget.elapsed()),
             program_size=self.size,
             settings=dict(self.settings),
             stats=stats,

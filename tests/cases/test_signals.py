@@ -170,7 +170,7 @@ def structure(command: Callable[..., Any], table: Path, tmp_path: Path) -> Calla
     "place",
     [
         "mmbn_opt.solving.job.certify_run",
-        "mmbn_opt.cli.output.say_result",
+        "mmbn_opt.cli.structure.say_result",
         "mmbn_opt.display.report.render_report",
         "mmbn_opt.interop.result_files.result_to_dict",
         "mmbn_opt.interop.run_folder._move_into_place",

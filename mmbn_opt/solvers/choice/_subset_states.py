@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from ..._arrays import FloatArray
 from ...results.status import TerminationStatus
+from ..journal import Ended
 from ._subset_parts import Part, Patterns
 
-__all__ = ["Layers", "Stopped"]
+__all__ = ["Layers"]
 
 MaskArray = NDArray[np.uint64]
 Layer = tuple[MaskArray, FloatArray, MaskArray]
@@ -20,14 +21,6 @@ CHUNK = 20_000
 
 COMPACT = 2_000_000
 """Children waiting in a layer that are merged before more are added."""
-
-
-class Stopped(Exception):
-    """The search ends early; `status` says why, unless it was told to from outside."""
-
-    def __init__(self, text: str = "", status: TerminationStatus | None = None) -> None:
-        super().__init__(text)
-        self.status = status
 
 
 class Layers:
@@ -97,7 +90,7 @@ class Layers:
             for first in range(0, len(states), CHUNK):
                 check()
                 if self.states + sum(len(block[0]) for blocks in waiting for block in blocks) > max_states:
-                    raise Stopped(f"more than max_states={max_states:,} subsets", TerminationStatus.NODE_LIMIT)
+                    raise Ended(TerminationStatus.NODE_LIMIT, f"more than max_states={max_states:,} subsets")
                 part_of = slice(first, first + CHUNK)
                 count, dropped = expand(states[part_of], cost[part_of], *fixed, *patterns, cutoff, *room)
                 self._dropped = min(self._dropped, dropped)

@@ -1,25 +1,23 @@
 """Exact search over subsets of nodes for choice programs with a linear objective."""
 
 import math
-import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._arrays import FloatArray
-from ..._budget import stop_asked
 from ...exceptions import InputError, SizeLimitError
 from ...programs.base import ProgramKind
 from ...programs.choice import ChoiceProgram
-from ...results.status import Sense, SolutionStatus, TerminationStatus
+from ...results.status import Sense, TerminationStatus
 from ...results.trace import TraceRecorder
-from ..base import Availability, Solver, SolverCallback, SolverEvent, SolverResult, program_bounds
-from ..ending import Tolerances
+from ..base import Availability, Solver, SolverCallback, SolverResult
+from ..journal import Ended, Journal
 from ._subset_parts import MAX_NODES, Part, split
-from ._subset_states import Layers, Stopped
+from ._subset_states import Layers
 
 __all__ = ["SubsetSearch"]
 
@@ -84,84 +82,45 @@ class SubsetSearch(Solver):
         return _Run(self, program, callback).result(start)
 
 
-@dataclass
-class _Run:
-    """What moves during one call."""
+class _Run(Journal):
+    """Journal of one call."""
 
-    solver: SubsetSearch
-    program: ChoiceProgram
-    callback: SolverCallback | None
-    origin: float = field(default_factory=time.perf_counter)
-    best: FloatArray | None = None
-    primal: float | None = None
-    dual: float | None = None
-    stop_requested: bool = False
-    states: int = 0
-
-    def __post_init__(self) -> None:
-        options = {**_OPTIONS, **self.solver.options}
+    def __init__(self, solver: SubsetSearch, program: ChoiceProgram, callback: SolverCallback | None) -> None:
+        super().__init__(solver, callback, scale=abs(program.offset) or 1.0)
+        options = {**_OPTIONS, **solver.options}
         self.max_states, self.group_size = int(options["max_states"]), int(options["group_size"])
-        self.tolerances = Tolerances.of(self.solver, abs(self.program.offset) or 1.0)
-        self.recorder = TraceRecorder(Sense.MINIMIZE, clock=self.elapsed)
+        self.program = program
+        self.states = 0
 
-    def elapsed(self) -> float:
-        return time.perf_counter() - self.origin
-
-    def check(self) -> None:
-        """Stop between two kernels when asked or out of time."""
-        self.stop_requested |= stop_asked()
-        limit = self.solver.time_limit
-        if self.stop_requested or (limit is not None and self.elapsed() >= limit):
-            raise Stopped
-
-    def _tell(self, event: str, x: FloatArray | None = None) -> None:
-        self.recorder.record(
-            primal=self.primal, dual=self.dual, nodes=self.states, event=event, source=self.solver.name
-        )
-        news = SolverEvent(self.elapsed(), self.primal, self.dual, self.states, None, x)
-        if self.callback is not None and self.callback(news):
-            self.stop_requested = True
+    def counts(self) -> tuple[int | None, int | None]:
+        """Sets that were kept; no iterations."""
+        return self.states, None
 
     def _offer(self, x: FloatArray, event: str) -> None:
-        if not self.program.is_feasible(x):
-            return
-        value = self.program.value(x)
-        if self.primal is None or value < self.primal:
-            self.best, self.primal = x, value
-            self._tell(event, x)
+        if self.program.is_feasible(x):
+            self.keep(x, self.program.value(x), event=event)
 
     def _raise_bound(self, value: float) -> None:
-        value = value if self.primal is None else min(value, self.primal)
-        if math.isfinite(value) and (self.dual is None or value > self.dual):
-            self.dual = value
-            self._tell("bound")
-            if self.tolerances.leave_nothing(program_bounds(self.primal, self.dual)):
-                raise Stopped("the gap is closed", TerminationStatus.OPTIMAL)
-
-    # -- the algorithm ----------------------------------------------------------------------------------------------
+        primal = self.bounds.primal_bound
+        raised = self.raise_bound(value if primal is None else min(value, primal))
+        if raised and self.tolerances.leave_nothing(self.bounds):
+            raise Ended(TerminationStatus.OPTIMAL, "the gap is closed")
 
     def result(self, start: FloatArray | None) -> SolverResult:
+        """Search to the end, or to what ends it."""
         if start is not None:
             self._offer(self.program.polish(np.asarray(start, dtype=np.float64)), "start")
-        status, raw = TerminationStatus.OPTIMAL, "all subsets placed or dropped"
-        try:
+        found = True
+        with self.until_ended() as ends:
             self.check()
-            if not self._search():
-                status, raw = TerminationStatus.INFEASIBLE, "no order of the nodes has an open column for each"
-        except Stopped as stopped:
-            raw = str(stopped) or ("stopped when asked to" if self.stop_requested else "time limit")
-            status = stopped.status or (
-                TerminationStatus.INTERRUPTED if self.stop_requested else TerminationStatus.TIME_LIMIT
-            )
-        except KeyboardInterrupt:
-            status, raw = TerminationStatus.INTERRUPTED, "keyboard interrupt"
-        if status is TerminationStatus.INFEASIBLE:
-            self.dual = None
-        held = SolutionStatus.NO_SOLUTION if self.best is None else SolutionStatus.FEASIBLE
-        stats = {"nodes": self.states, "iterations": None, "solve_sec": self.elapsed(), "engine": self.solver.name}
-        self.recorder.record(primal=self.primal, dual=self.dual, event="bound", source=self.solver.name)
-        trace = self.recorder.finish(nodes=self.states, source=self.solver.name)
-        return SolverResult(status, held, raw, self.best, program_bounds(self.primal, self.dual), trace, stats)
+            found = self._search()
+        if not found:
+            # What was a bound of the parts before bounds nothing: there is no choice at all.
+            self.recorder = TraceRecorder(Sense.MINIMIZE, clock=self.budget.elapsed)
+            return self.ending(TerminationStatus.INFEASIBLE, "no order of the nodes has an open column for each")
+        if ends:
+            return self.ending(ends[0].status, ends[0].words)
+        return self.ending(TerminationStatus.OPTIMAL, "all subsets placed or dropped")
 
     def _search(self) -> bool:
         """Solve part after part; False when one has no acyclic choice."""

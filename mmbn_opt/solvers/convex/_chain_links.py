@@ -40,7 +40,7 @@ class ChainLink:
         reserve: bool = False,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self.name, self.run, self.clock = name, run, clock or run.now
+        self.name, self.run, self.clock = name, run, clock or run.budget.elapsed
         self.eager, self.reserve = eager, reserve
         self.spent, self.tries = 0.0, 0
         self.ended = self.gave_up = False
@@ -75,20 +75,20 @@ class ChainLink:
     def _listen(self, event: SolverEvent) -> bool:
         """Put the news into the books of the chain."""
         if event.solution is not None:
-            self.run.offer(event.solution, source=self.name, iterations=event.iterations)
+            self.run.offer(event.solution, source=self.name)
         if event.dual_bound is not None:
-            self.run.offer_bound(event.dual_bound, source=self.name, iterations=event.iterations)
+            self.run.raise_bound(event.dual_bound, source=self.name)
         self.run.heartbeat(event.iterations or 0)
-        return self.run.stopped_by_user
+        return self.run.stop_requested
 
     def _take(self, answer: SolverResult, *, ours: bool) -> None:
         """Keep an answer; `ours`: it was the chain that stopped the solver."""
         if answer.solution is not None:
             self.run.offer(answer.solution, source=self.name)
         if answer.bounds.dual_bound is not None:
-            self.run.offer_bound(answer.bounds.dual_bound, source=self.name)
+            self.run.raise_bound(answer.bounds.dual_bound, source=self.name)
         if answer.termination_status is TerminationStatus.INTERRUPTED and not ours:
-            self.run.stopped_by_user = True  # Ctrl-C was caught by the solver
+            self.run.stop_requested = True  # Ctrl-C was caught by the solver
         self.answer, self.status, self.said = answer, answer.termination_status, answer.raw_status
 
 
@@ -136,12 +136,12 @@ class ResumableLink(ChainLink):
             try:
                 self._books = next(self._steps)
             except StopIteration as end:
-                self.ended, self.gave_up = True, self.run.time_left > 0.0
+                self.ended, self.gave_up = True, self.run.budget.left() > 0.0
                 self._take(end.value, ours=False)
                 return
             now = self.clock()
             self.step = now - before
-            if self.run.time_left < self.step + self._closing:
+            if self.run.budget.left() < self.step + self._closing:
                 self.close()
                 return
             # A step that would not fit waits for the next turn: it is somebody else's time.
@@ -154,10 +154,10 @@ class ResumableLink(ChainLink):
             return
         self.ended = True
         self.said = "gap closed" if self.run.closed() else "stopped"
-        if self._books is None or self.run.closed() or self.run.time_left < self._closing:
+        if self._books is None or self.run.closed() or self.run.budget.left() < self._closing:
             self._steps.close()
             return
-        self._books.stopped_by_user = True
+        self._books.stop_requested = True
         try:
             while True:
                 next(self._steps)

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..._arrays import FloatArray
-from ...exceptions import InputError
 from ...programs.base import ProgramKind
 from ...programs.margin_program import MarginProgram
 from ...results.status import TerminationStatus
 from ..base import Solver, SolverCallback, SolverResult
+from ..hosting.attend import Attendance
 from ..hosting.child import ChildHost
 from ..hosting.host import EngineHost, ThreadHost
-from ..hosting.link import EngineAnswer, EngineFailure, EngineJob, HostDied
+from ..hosting.link import EngineJob
 from .run import ConvexRun
 
 __all__ = ["HostedConvexSolver"]
-
-POLL_SEC = 0.1
 
 
 @dataclass(frozen=True)
@@ -70,49 +68,27 @@ class HostedConvexSolver(Solver):
             threads=self.threads,
             seed=self.seed,
             verbose=self.verbose,
-            options=self._engine_options(None if self.time_limit is None else books.time_left),
+            options=self._engine_options(None if self.time_limit is None else books.budget.left()),
         )
         isolated = self._wants_child() if self.isolate is None else self.isolate
         host: EngineHost = ChildHost(job) if isolated else ThreadHost(job)
         books.stats["host"] = host.label
+
+        def look(quiet: bool) -> TerminationStatus | None:
+            books.heartbeat(0)
+            return TerminationStatus.INTERRUPTED if books.stop_requested else None
+
+        attendance = Attendance(host, books.budget, lambda message: None, look)
         try:
-            answer = _attend(host, books)
+            answer = attendance.run()
         finally:
             host.close()
+        if attendance.error is not None:
+            raise attendance.error
+        books.stop_requested |= attendance.cause is TerminationStatus.INTERRUPTED
         if answer.solution is not None:
-            books.offer(answer.solution, iterations=answer.iterations)
+            books.offer(answer.solution)
         if answer.multipliers is not None:
-            books.offer_multipliers(answer.multipliers, iterations=answer.iterations)
-        return books.result(
-            answer.termination_status, answer.raw_status, iterations=answer.iterations, stats=answer.stats
-        )
-
-
-def _attend(host: EngineHost, books: ConvexRun) -> EngineAnswer:
-    """Wait for the answer, keep the wall budget, tell the callback that the run goes on."""
-    try:
-        while True:
-            message = host.peek(min(POLL_SEC, books.time_left))
-            if message is not None:
-                host.pop()
-            match message:
-                case EngineAnswer():
-                    return message
-                case EngineFailure():
-                    if message.is_input_error:
-                        raise InputError(message.text)
-                    return EngineAnswer(TerminationStatus.SOLVER_ERROR, f"{message.kind}: {message.text}")
-                case HostDied(text):
-                    return EngineAnswer(TerminationStatus.SOLVER_ERROR, text)
-                case _:
-                    books.heartbeat(0)
-            if books.stopped_by_user:
-                host.kill()
-                return EngineAnswer(TerminationStatus.INTERRUPTED, f"stopped by the callback; {host.fate}")
-            if books.time_left <= 0.0:
-                host.kill()
-                return EngineAnswer(TerminationStatus.TIME_LIMIT, f"the time limit was reached; {host.fate}")
-    except KeyboardInterrupt:
-        host.kill()
-        books.stopped_by_user = True
-        return EngineAnswer(TerminationStatus.INTERRUPTED, f"interrupted; {host.fate}")
+            books.offer_multipliers(answer.multipliers)
+        books.iterations = answer.iterations
+        return books.result(answer.termination_status, answer.raw_status, stats=answer.stats)

@@ -159,11 +159,11 @@ class PrimalDual:
     def check(self) -> None:
         """Look at the gap; move gamma where it is free."""
         self.run.heartbeat(self.iterations)
-        self.run.offer(self.new_w, iterations=self.iterations)
+        self.run.offer(self.new_w)
         if self.program.is_linear:  # its multipliers need a repair, which is for the end
-            self.run.offer_bound(self.program.bound_of(self.asked, self.new_v), iterations=self.iterations)
+            self.run.raise_bound(self.program.bound_of(self.asked, self.new_v))
         else:
-            self.run.offer_multipliers(self.new_y, iterations=self.iterations)
+            self.run.offer_multipliers(self.new_y)
         if self.program.gamma is None:
             self._move_gamma()
         self._watch_progress()
@@ -193,8 +193,8 @@ class PrimalDual:
     def last_look(self) -> None:
         """Value and bound of where the run ended."""
         if self.iterations:
-            self.run.offer(self.new_w, iterations=self.iterations)
-            self.run.offer_multipliers(self.new_y, iterations=self.iterations)
+            self.run.offer(self.new_w)
+            self.run.offer_multipliers(self.new_y)
 
     @property
     def stats(self) -> dict[str, float]:

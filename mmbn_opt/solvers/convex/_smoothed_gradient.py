@@ -109,7 +109,7 @@ class SmoothedGradient:
 
     def check(self) -> None:
         """Look at the gap; cut the smoothing, or move gamma, when they are what holds it up."""
-        value = self.run.offer(self.w, iterations=self.iterations)
+        value = self.run.offer(self.w)
         self._offer_bounds()
         bounds = self.run.bounds
         assert value is not None
@@ -130,7 +130,7 @@ class SmoothedGradient:
 
     def _offer_bounds(self) -> None:
         for dual_margin, v in (self.last, (self.mean_margin, self.mean_v)):
-            self.run.offer_bound(self.program.bound_of(dual_margin, v), iterations=self.iterations)
+            self.run.raise_bound(self.program.bound_of(dual_margin, v))
 
     def _move_gamma(self) -> bool:
         """Towards ``gamma^3 B S = 1``; whether it moved so much that the method starts over."""
@@ -152,5 +152,5 @@ class SmoothedGradient:
     def last_look(self) -> None:
         """Value and bound of where the run ended."""
         if self.iterations:
-            self.run.offer(self.w, iterations=self.iterations)
+            self.run.offer(self.w)
             self._offer_bounds()

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ..._arrays import FloatArray
 from ..._threads import limited_threads
 from ...programs.base import ProgramKind
@@ -63,20 +61,17 @@ class ConvexChainSolver(Solver):
         run = ConvexRun(self, program, callback, start)
         links = self._links(program, run)
         begun: dict[str, ChainLink] = {}
-        try:
-            # A second BLAS thread only makes the small Newton systems slower on a shared machine.
-            with limited_threads(self.threads, "blas"):
-                while not run.should_stop() and (turn := next_turn(links, self.time_limit, run.time_left)) is not None:
-                    link, seconds = turn
-                    begun[link.name] = link
-                    link.advance(seconds)
-                    if program.is_linear and link.answer is not None and link.answer.stats.get("separable"):
-                        break  # no other method finds an optimum that is not there
-                    logger.debug("%s: gap %.2e after %.2f s of its own", link.name, run.bounds.gap_rel, link.spent)
-                for link in begun.values():
-                    link.close()
-        except KeyboardInterrupt:
-            run.stopped_by_user = True
+        # A second BLAS thread only makes the small Newton systems slower on a shared machine.
+        with run.until_ended(), limited_threads(self.threads, "blas"):
+            while not run.should_stop() and (turn := next_turn(links, self.time_limit, run.budget.left())) is not None:
+                link, seconds = turn
+                begun[link.name] = link
+                link.advance(seconds)
+                if program.is_linear and link.answer is not None and link.answer.stats.get("separable"):
+                    break  # no other method finds an optimum that is not there
+                logger.debug("%s: gap %.2e after %.2f s of its own", link.name, run.bounds.gap_rel, link.spent)
+            for link in begun.values():
+                link.close()
         self._keep_proof(run, list(begun.values()))
         said = "; ".join(f"{link.name}: {link.said or 'waiting'}" for link in begun.values())
         stats: dict[str, Any] = {"links": len(begun), "link_seconds": {k: link.spent for k, link in begun.items()}}
@@ -144,7 +139,7 @@ class ConvexChainSolver(Solver):
 
 def _left(run: ConvexRun) -> float | None:
     """Time limit of a link that begins now."""
-    return None if run.time_left == np.inf else run.time_left
+    return None if run.budget.limit is None else run.budget.left()
 
 
 def _repair_seconds(program: ConvexProgram) -> float:

@@ -78,18 +78,20 @@ class FirstOrderSolver(BuiltInConvexSolver):
         else:
             state = SmoothedGradient(program, run, self.tau)
         status, raw = TerminationStatus.ITERATION_LIMIT, "iteration limit"
-        try:
+        with run.until_ended() as ends:
             while not run.should_stop() and state.iterations < self.max_iterations:
                 state.step()
+                run.iterations = state.iterations
                 if state.iterations % state.check_every == 0:
                     state.check()
                     if state.exhausted:
                         status, raw = TerminationStatus.SLOW_PROGRESS, "neither side moves any more"
                         break
                 yield run
-        except KeyboardInterrupt:
-            run.stopped_by_user, raw = True, "interrupted"
         state.last_look()
+        if ends:
+            status, raw = ends[0].status, ends[0].words
         if run.closed():
             raw = "gap closed"
-        return run.result(status, raw, iterations=state.iterations, stats={"method": self.method, **state.stats})
+        run.iterations = state.iterations
+        return run.result(status, raw, stats={"method": self.method, **state.stats})

@@ -74,7 +74,7 @@ class InteriorPointSolver(DenseConvexSolver):
         refuse_dense(program, self.max_parameters, self.name)
         status, raw, iterations = TerminationStatus.ITERATION_LIMIT, "iteration limit", 0
         warm = 0.0
-        try:
+        with run.until_ended(LinAlgError) as ends:
             if self.multipliers is not None:
                 run.offer_multipliers(self.multipliers)
             warm, known = self._warm(program, run)
@@ -85,8 +85,8 @@ class InteriorPointSolver(DenseConvexSolver):
                 state.iterate()
                 iterations += 1
                 run.heartbeat(iterations)
-                run.offer(state.w, iterations=iterations)
-                run.offer_multipliers(state.y, iterations=iterations)
+                run.offer(state.w)
+                run.offer_multipliers(state.y)
                 # Far from the end the books do not move while the method works its way back to their point.
                 idle = 0 if run.bounds.gap_abs < 0.99 * gap or state.merit() < 0.99 * merit else idle + 1
                 gap, merit = min(gap, run.bounds.gap_abs), min(merit, state.merit())
@@ -94,13 +94,11 @@ class InteriorPointSolver(DenseConvexSolver):
                     status, raw = TerminationStatus.SLOW_PROGRESS, "the gap no longer falls"
                     break
                 yield run
-        except LinAlgError as error:
-            status, raw = TerminationStatus.NUMERICAL_ERROR, str(error)
-        except KeyboardInterrupt:
-            run.stopped_by_user, raw = True, "interrupted"
+        if ends:
+            status, raw = ends[0].status, ends[0].words
         if run.closed():
             raw = "gap closed"
-        return run.result(status, raw, iterations=iterations, stats={"warm_sec": warm})
+        return run.result(status, raw, stats={"warm_sec": warm})
 
     def _warm(self, program: ConvexProgram, run: ConvexRun) -> tuple[float, FloatArray | None]:
         """Seconds spent on the first-order method and its multipliers; its point and bound go into the books."""
@@ -112,18 +110,18 @@ class InteriorPointSolver(DenseConvexSolver):
             if event.solution is not None:
                 run.offer(event.solution, source="first_order")
             if event.dual_bound is not None:
-                run.offer_bound(event.dual_bound, source="first_order")
-            return run.stopped_by_user
+                run.raise_bound(event.dual_bound, source="first_order")
+            return run.stop_requested
 
         first = FirstOrderSolver(
-            time_limit=min(seconds, run.time_left),
+            time_limit=min(seconds, run.budget.left()),
             rel_gap=max(self.warm_gap, self.rel_gap),
             abs_gap=self.abs_gap,
             multipliers=self.multipliers,
         )
         answer = first.solve(program, callback=on_event, start=run.best)
         if answer.termination_status is TerminationStatus.INTERRUPTED:
-            run.stopped_by_user = True
+            run.stop_requested = True
         known = answer.stats.get("multipliers")
         if known is not None and answer.bounds.dual_bound == run.bounds.dual_bound:
             run.stats["multipliers"] = known  # the bound came with the events, its proof comes now

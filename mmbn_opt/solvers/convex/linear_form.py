@@ -52,10 +52,10 @@ class LinearFormSolver(Solver):
 
         def on_event(event: SolverEvent) -> bool:
             run.heartbeat(event.iterations or 0)
-            return run.stopped_by_user
+            return run.stop_requested
 
         engine = HighsSolver(
-            time_limit=None if self.time_limit is None else run.time_left,
+            time_limit=None if self.time_limit is None else run.budget.left(),
             feasibility_tol=min(self.feasibility_tol, 1e-7),
             threads=self.threads,
             seed=self.seed,
@@ -73,7 +73,8 @@ class LinearFormSolver(Solver):
             else:
                 assert gamma is not None
                 lower = gamma * dual
-            run.offer_bound(min(lower, run.bounds.primal_bound or lower))
+            run.raise_bound(min(lower, run.bounds.primal_bound or lower))
         stats = {"H": hinge, "H_bound": dual, "raw_objective": answer.stats.get("raw_objective")}
         status = answer.termination_status
-        return run.result(status, answer.raw_status, iterations=answer.iterations, stats=stats)
+        run.iterations = answer.iterations
+        return run.result(status, answer.raw_status, stats=stats)

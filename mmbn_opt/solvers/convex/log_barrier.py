@@ -65,7 +65,7 @@ class LogBarrierSolver(DenseConvexSolver):
         point = _Point(program, interior(program, run.best), program.best_gamma(run.best))
         status, raw, rounds, steps = TerminationStatus.ITERATION_LIMIT, "round limit", 0, 0
         mu = self.first_mu * point.gamma
-        try:
+        with run.until_ended(LinAlgError) as ends:
             while not run.should_stop() and rounds < self.max_rounds:
                 if steps >= self.newton_steps:
                     raw = "limit of Newton steps"
@@ -77,16 +77,14 @@ class LogBarrierSolver(DenseConvexSolver):
                     run.heartbeat(steps)
                     if point.newton(mu):
                         break
-                run.offer(point.w, iterations=steps)
-                run.offer_multipliers(point.y, iterations=steps)
+                run.offer(point.w)
+                run.offer_multipliers(point.y)
                 mu, rounds = 0.1 * mu, rounds + 1
-        except LinAlgError as error:
-            status, raw = TerminationStatus.NUMERICAL_ERROR, str(error)
-        except KeyboardInterrupt:
-            run.stopped_by_user, raw = True, "interrupted"
+        if ends:
+            status, raw = ends[0].status, ends[0].words
         if run.closed():
             raw = "gap closed"
-        return run.result(status, raw, iterations=steps, stats={"rounds": rounds, "mu": mu})
+        return run.result(status, raw, stats={"rounds": rounds, "mu": mu})
 
 
 def refuse_dense(program: ConvexProgram, max_parameters: int, name: str) -> None:

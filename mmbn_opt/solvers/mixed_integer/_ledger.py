@@ -1,12 +1,10 @@
 """The books of a run: the bound of the box, incumbents that were checked, and what the engine only claimed."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from ..._arrays import FloatArray
 from ...programs.base import ColumnProgram
 from ...results.bounds import ObjectiveBounds
-from ...results.status import Sense
 from ...results.trace import TraceRecorder
 from ..base import SolverEvent, program_bounds
 from ..ending import Claim
@@ -30,17 +28,16 @@ class Ledger:
         Feasibility tolerance of the pool.
     source : str
         Name of the solver.
-    clock : callable
-        Seconds since `Solver.solve` was called.
+    recorder : TraceRecorder
+        Of the run.
     """
 
-    def __init__(self, program: ColumnProgram, tolerance: float, source: str, clock: Callable[[], float]) -> None:
+    def __init__(self, program: ColumnProgram, tolerance: float, source: str, recorder: TraceRecorder) -> None:
         self.pool = IncumbentPool(program, tolerance)
-        self.recorder = TraceRecorder(Sense.MINIMIZE, clock=clock)
+        self.recorder = recorder
         self.claims: list[Claim] = []
         self._program = program
         self._source = source
-        self._clock = clock
 
     @property
     def bounds(self) -> ObjectiveBounds:
@@ -96,7 +93,7 @@ class Ledger:
 
     def sign_of_life(self) -> SolverEvent:
         """An event that says where the run stands."""
-        return SolverEvent(self._clock(), self.bounds.primal_bound, self.bounds.dual_bound)
+        return SolverEvent(self.recorder.now(), self.bounds.primal_bound, self.bounds.dual_bound)
 
     def _enter_claim(self, claim: Claim) -> None:
         if not self.claims or claim.value < self.claims[-1].value:

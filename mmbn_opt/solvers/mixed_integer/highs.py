@@ -1,6 +1,5 @@
 """HiGHS, the default engine for mixed-integer programs, through the arrays of highspy."""
 
-import time
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
@@ -10,6 +9,7 @@ import numpy as np
 from highspy._core import _Highs
 
 from ..._arrays import FloatArray
+from ..._budget import now
 from ...programs.base import ProgramKind
 from ...programs.mixed_integer import MixedIntegerProgram
 from ...results.status import TerminationStatus
@@ -290,9 +290,7 @@ class _Watch:
         elif kind == self._user_solution:
             if (vector := self._link.take_offer()) is not None:
                 into.setSolution(vector)
-        elif kind == self._progress and self._throttle.is_due(
-            time.monotonic(), out.mip_primal_bound, out.mip_dual_bound
-        ):
+        elif kind == self._progress and self._throttle.is_due(now(), out.mip_primal_bound, out.mip_dual_bound):
             self._link.report(
                 primal_bound=out.mip_primal_bound, dual_bound=out.mip_dual_bound, nodes=out.mip_node_count
             )

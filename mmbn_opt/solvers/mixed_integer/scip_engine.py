@@ -1,6 +1,5 @@
 """SCIP's side of a run: the model built fast, news sent, statuses translated."""
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import FloatArray
+from ..._budget import now
 from ...programs.base import Program
 from ...programs.mixed_integer import MixedIntegerProgram
 from ...results.status import TerminationStatus
@@ -241,7 +241,7 @@ def _watch(model: Any, columns: list[Any], link: EngineLink) -> Any:
             if event.getType() == SCIP_EVENTTYPE.BESTSOLFOUND:
                 vector = _values(self.model, self.model.getBestSol(), columns)
                 link.report(dual_bound=dual, nodes=int(self.model.getNTotalNodes()), solution=vector)
-            elif self.throttle.is_due(time.monotonic(), primal, dual):
+            elif self.throttle.is_due(now(), primal, dual):
                 link.report(
                     primal_bound=primal,
                     dual_bound=dual,

@@ -7,7 +7,7 @@ from ...programs.nonlinear import NonlinearProgram
 from ...results.status import TerminationStatus
 from ..base import SolverCallback, SolverResult
 from ._penalty_sequence import OuterRecord, PenaltySequence, PenaltySettings
-from .run import NonlinearRun, RunStopped
+from .run import NonlinearRun
 
 __all__ = ["PenaltyRuns", "redraw"]
 
@@ -29,14 +29,12 @@ class PenaltyRuns:
 
     def solve(self, start: FloatArray | None) -> SolverResult:
         """All runs, and the result."""
-        try:
+        with self.journal.until_ended() as ends:
             status, words = self._first(start)
             if status is not TerminationStatus.ITERATION_LIMIT:
                 words += self._restart()
-        except RunStopped as stop:
-            status, words = stop.status, stop.words
-        except KeyboardInterrupt:
-            status, words = TerminationStatus.INTERRUPTED, "interrupted"
+        if ends:
+            status, words = ends[0].status, ends[0].words
         records = tuple(record for sequence in self.sequences for record in sequence.records)
         return self.journal.finish(status, words, {"outer": records, "targets_met": self._targets_met(records)})
 
@@ -49,7 +47,7 @@ class PenaltyRuns:
         """Redraw, run, keep what is better; returns words for the status."""
         rng = np.random.default_rng(self.solver.seed)
         lower, upper = self.program.lower, self.program.upper
-        best = self.journal.best
+        best = self.journal.point
         if lower is None or upper is None or self.program.monitor is not None or best is None:
             return ""
         if not (upper - lower <= WIDEST).any():
@@ -62,14 +60,14 @@ class PenaltyRuns:
             sequence = PenaltySequence(self.solver, self.journal, runs, spent)
             self.sequences.append(sequence)
             sequence.run(x)
-            assert self.journal.best is not None
-            best = self.journal.best
+            assert self.journal.point is not None
+            best = self.journal.point
             better += best is not before
         return f"; {better} of {runs} restarts found something better" if runs else ""
 
     def _targets_met(self, records: tuple[OuterRecord, ...]) -> float | None:
         """Largest factor of the schedule at which the answer satisfies all constraints."""
-        best, sequence = self.journal.best, self.sequences[0] if self.sequences else None
+        best, sequence = self.journal.point, self.sequences[0] if self.sequences else None
         if best is None or sequence is None or not sequence.met(best.constraints):
             return None
         values = sequence.targets.values

@@ -118,7 +118,7 @@ class PenaltySequence:
         self.without_better_score = 0
 
     def run(self, x: FloatArray) -> tuple[TerminationStatus, str]:
-        """Iterate until the sequence ends of itself; limits come as `RunStopped`."""
+        """Iterate until the sequence ends of itself; limits come as `Ended`."""
         for _ in range(self.solver.max_outer):
             if self._left() == 0:
                 return TerminationStatus.ITERATION_LIMIT, f"{self.solver.max_iterations} iterations"
@@ -218,8 +218,8 @@ class PenaltySequence:
         factor, self.penalty = self.reached[-1]
         self.growth = self.growth**0.5
         self._aim(factor * self.growth)
-        assert self.journal.best_of_leg is not None
-        return self.journal.best_of_leg.x.copy()
+        assert self.journal.point_of_leg is not None
+        return self.journal.point_of_leg.x.copy()
 
     def _lost_too_often(self) -> bool:
         """Whether the violation stopped falling; raised targets have `patience` iterations altogether."""
@@ -238,7 +238,7 @@ class PenaltySequence:
         return TerminationStatus.SLOW_PROGRESS, "the violation no longer falls; the constraints may be infeasible"
 
     def _scores_no_longer_improve(self) -> bool:
-        best = self.journal.best_of_leg
+        best = self.journal.point_of_leg
         if self.program.monitor is None or best is None or best.score is None:
             return False
         improved = best.score > self.best_score
@@ -248,10 +248,10 @@ class PenaltySequence:
 
     def _record(self, x: FloatArray, constraints: FloatArray, inner: InnerResult) -> None:
         self.journal.visit(x)
-        self.journal.tell()
+        self.journal.tell_news()
         self.records.append(
             OuterRecord(
-                time_sec=self.journal.elapsed(),
+                time_sec=self.journal.budget.elapsed(),
                 iteration=len(self.records),
                 objective=self.journal.evaluate(x).value,
                 violation=max(0.0, -float(constraints.min())) if constraints.size else 0.0,

@@ -13,8 +13,9 @@ from ...exceptions import InputError
 from ...programs.nonlinear import NonlinearProgram
 from ...results.status import TerminationStatus
 from ..base import Availability, SolverCallback, SolverResult
+from ..journal import Ended
 from ._line_search import LineStep, strong_wolfe
-from .descent import Descent, DescentSolver, Finished
+from .descent import Descent, DescentSolver
 
 __all__ = ["ConjugateGradientSolver"]
 
@@ -101,7 +102,7 @@ class ConjugateGradientSolver(DescentSolver):
             gradient = here.gradient
             if step is None:
                 if here.slope == -float(gradient @ gradient):
-                    raise Finished(TerminationStatus.SLOW_PROGRESS, "no decrease along the steepest descent")
+                    raise Ended(TerminationStatus.SLOW_PROGRESS, "no decrease along the steepest descent")
                 direction, here = -gradient, replace(here, slope=-float(gradient @ gradient))
                 length = 1.0 / float(np.abs(gradient).max())
                 continue

@@ -2,7 +2,6 @@
 
 import logging
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
@@ -14,12 +13,12 @@ from ..._threads import limited_threads
 from ...exceptions import InputError
 from ...programs.base import ProgramKind
 from ...programs.nonlinear import NonlinearProgram
-from ...results.status import Sense, SolutionStatus, TerminationStatus
-from ...results.trace import TraceRecorder
-from ..base import Solver, SolverCallback, SolverEvent, SolverResult, program_bounds
+from ...results.status import TerminationStatus
+from ..base import Solver, SolverCallback, SolverResult, program_bounds
 from ..ending import Tolerances
+from ..journal import Ended, Journal
 
-__all__ = ["Descent", "DescentSolver", "Finished"]
+__all__ = ["Descent", "DescentSolver"]
 
 Search = Callable[["Descent", FloatArray, float, FloatArray], None]
 
@@ -27,15 +26,6 @@ logger = logging.getLogger(__name__)
 
 _WINDOW = 5
 """Iterations over which the change of the objective is measured."""
-
-
-class Finished(Exception):
-    """The way out of a search when a stop rule fires; no error."""
-
-    def __init__(self, status: TerminationStatus, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -99,48 +89,39 @@ class DescentSolver(Solver):
         if x.shape != program.x0.shape:
             raise InputError(f"start has shape {x.shape}, but the program has {len(program.x0)} columns.")
         run = Descent(self, program, callback)
-        try:
-            # The vectors are short: a second BLAS thread costs more than it brings, and could change the last digit.
-            with limited_threads(1, "blas"):
-                value, gradient = run.open(x)
-                search(run, x, value, gradient)
-            finished = Finished(TerminationStatus.SOLVER_ERROR, "the search ended without a reason")
-        except Finished as reason:
-            finished = reason
-        except KeyboardInterrupt:
-            finished = Finished(TerminationStatus.INTERRUPTED, "KeyboardInterrupt")
-        return run.result(finished)
+        # The vectors are short: a second BLAS thread costs more than it brings, and could change the last digit.
+        with run.until_ended() as ends, limited_threads(1, "blas"):
+            value, gradient = run.open(x)
+            search(run, x, value, gradient)
+        without = Ended(TerminationStatus.SOLVER_ERROR, "the search ended without a reason")
+        return run.result(ends[0] if ends else without)
 
 
-class Descent:
-    """What moves during a run: counters, the iterate that is kept, the trace."""
+class Descent(Journal):
+    """Journal of a run: counters, the iterate that is kept, the rules that end it."""
 
     def __init__(self, solver: DescentSolver, program: NonlinearProgram, callback: SolverCallback | None) -> None:
-        self._solver = solver
+        super().__init__(solver, callback)
+        self.rules = solver
         self._program = program
-        self._callback = callback
-        self._origin = time.perf_counter()
-        self._recorder = TraceRecorder(Sense.MINIMIZE, clock=self._elapsed)
         self._values: list[float] = []
         self._told = -math.inf
         self._pause = 0.0
         self.iterations = 0
         self.evaluations = 0
-        self.best: FloatArray | None = None
         self.best_value = math.inf
         self.best_monitor: float | None = None
         self.best_iteration = 0
         self.gradient_norm = math.nan
 
-    def _elapsed(self) -> float:
-        return time.perf_counter() - self._origin
-
-    # -- what a search calls --------------------------------------------------------------------------------------
+    def counts(self) -> tuple[int | None, int | None]:
+        """No nodes; iterates that were accepted."""
+        return None, self.iterations
 
     def evaluate(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Objective and gradient at `x`; raises `Finished` when the time is up."""
-        if self._solver.time_limit is not None and self._elapsed() >= self._solver.time_limit and self.evaluations:
-            raise Finished(TerminationStatus.TIME_LIMIT, f"time limit of {self._solver.time_limit:g} s")
+        """Objective and gradient at `x`; raises `Ended` when the time is up."""
+        if self.budget.over() and self.evaluations:
+            raise Ended(TerminationStatus.TIME_LIMIT, f"time limit of {self.budget.limit:g} s")
         value, gradient = self._program.value_and_gradient(x)
         self.evaluations += 1
         # Without a monitor every point that was evaluated counts, also one inside an unfinished line search.
@@ -153,29 +134,24 @@ class Descent:
         value, gradient = self.evaluate(x)
         self.best_iteration = 0
         if not (math.isfinite(value) and np.isfinite(gradient).all()):
-            raise Finished(TerminationStatus.NUMERICAL_ERROR, f"the objective at the start is {value!r}")
+            raise Ended(TerminationStatus.NUMERICAL_ERROR, f"the objective at the start is {value!r}")
         self._enter(x, value, gradient, "start")
         return value, gradient
 
     def accept(self, x: FloatArray, value: float, gradient: FloatArray) -> None:
-        """Enter an iterate; raises `Finished` when a stop rule fires."""
+        """Enter an iterate; raises `Ended` when a stop rule fires."""
         self.iterations += 1
         self._enter(x, value, gradient, "incumbent")
-
-    # -- books ----------------------------------------------------------------------------------------------------
 
     def _enter(self, x: FloatArray, value: float, gradient: FloatArray, event: str) -> None:
         self._values.append(value)
         self.gradient_norm = float(np.abs(gradient).max(initial=0.0))
         kept = self._keep(x, value)
-        name = self._solver.name
-        self._recorder.record(
-            primal=value if kept else None, iterations=self.iterations, event=event if kept else "progress", source=name
-        )
-        if self._solver.verbose:
-            logger.info("%s %d: f %.8g, |g| %.3g", name, self.iterations, value, self.gradient_norm)
-        stop = self._tell(kept)
-        self._check(value, stop)
+        self.enter(event if kept else "progress", primal=value if kept else None)
+        if self.rules.verbose:
+            logger.info("%s %d: f %.8g, |g| %.3g", self.rules.name, self.iterations, value, self.gradient_norm)
+        self._tell_news(kept)
+        self._check_rules(value)
 
     def _keep(self, x: FloatArray, value: float) -> bool:
         if self._program.monitor is None:
@@ -187,36 +163,34 @@ class Descent:
         self.best_monitor, self.best_iteration = mark, self.iterations
         return True
 
-    def _tell(self, kept: bool) -> bool:
+    def _tell_news(self, kept: bool) -> None:
         """Pass the news on; the vector goes along as often as its hearer leaves time: a tenth of the run."""
-        if self._callback is None:
-            return False
-        now = self._elapsed()
-        vector = self.best if kept and now - self._told >= self._pause else None
-        value = self.best_value if math.isfinite(self.best_value) else None
-        stop = bool(self._callback(SolverEvent(now, value, None, None, self.iterations, vector)))
+        if self.callback is None:
+            return
+        before = self.budget.elapsed()
+        vector = self.best if kept and before - self._told >= self._pause else None
+        self.tell(vector)
         if vector is not None:
-            self._told = self._elapsed()
-            self._pause = 10.0 * (self._told - now)
-        return stop
+            self._told = self.budget.elapsed()
+            self._pause = 10.0 * (self._told - before)
 
-    def _check(self, value: float, stop: bool) -> None:
-        solver, scale = self._solver, max(1.0, abs(value))
-        if stop:
-            raise Finished(TerminationStatus.INTERRUPTED, "stopped by the callback")
+    def _check_rules(self, value: float) -> None:
+        rules, scale = self.rules, max(1.0, abs(value))
+        if self.stop_requested:
+            raise Ended(TerminationStatus.INTERRUPTED, "stopped by the callback")
         if self.gradient_norm == 0.0:
-            raise Finished(TerminationStatus.LOCALLY_OPTIMAL, "the gradient is exactly zero")
-        if self.gradient_norm <= solver.gradient_tol * scale:
-            raise Finished(TerminationStatus.LOCALLY_OPTIMAL, f"largest gradient entry {self.gradient_norm:.2e}")
-        if len(self._values) > _WINDOW and self._values[-1 - _WINDOW] - value <= solver.rel_change * scale:
-            raise Finished(TerminationStatus.SLOW_PROGRESS, f"relative change below {solver.rel_change:g}")
-        if self.best_monitor is not None and self.iterations - self.best_iteration >= solver.patience:
-            reason = f"the validation score has not improved for {solver.patience} iterations"
-            raise Finished(TerminationStatus.SLOW_PROGRESS, reason)
-        if self.iterations >= solver.max_iterations:
-            raise Finished(TerminationStatus.ITERATION_LIMIT, f"{solver.max_iterations} iterations")
-        if solver.time_limit is not None and self._elapsed() >= solver.time_limit:
-            raise Finished(TerminationStatus.TIME_LIMIT, f"time limit of {solver.time_limit:g} s")
+            raise Ended(TerminationStatus.LOCALLY_OPTIMAL, "the gradient is exactly zero")
+        if self.gradient_norm <= rules.gradient_tol * scale:
+            raise Ended(TerminationStatus.LOCALLY_OPTIMAL, f"largest gradient entry {self.gradient_norm:.2e}")
+        if len(self._values) > _WINDOW and self._values[-1 - _WINDOW] - value <= rules.rel_change * scale:
+            raise Ended(TerminationStatus.SLOW_PROGRESS, f"relative change below {rules.rel_change:g}")
+        if self.best_monitor is not None and self.iterations - self.best_iteration >= rules.patience:
+            reason = f"the validation score has not improved for {rules.patience} iterations"
+            raise Ended(TerminationStatus.SLOW_PROGRESS, reason)
+        if self.iterations >= rules.max_iterations:
+            raise Ended(TerminationStatus.ITERATION_LIMIT, f"{rules.max_iterations} iterations")
+        if self.budget.over():
+            raise Ended(TerminationStatus.TIME_LIMIT, f"time limit of {self.budget.limit:g} s")
 
     def _bound(self) -> float | None:
         """What the program can prove at the point that is returned."""
@@ -225,37 +199,19 @@ class Descent:
         bound = self._program.bound(self.best)
         return min(bound, self.best_value) if math.isfinite(bound) else None
 
-    def result(self, finished: Finished) -> SolverResult:
+    def result(self, ended: Ended) -> SolverResult:
         """The run as a result."""
-        found = self.best is not None
-        primal, dual = self.best_value if found else None, self._bound()
-        bounds = program_bounds(primal, dual)
-        status = finished.status
-        if dual is not None and Tolerances.of(self._solver, abs(bounds.primal_bound or 1.0)).closed(bounds):
+        primal, dual = None if self.best is None else self.best_value, self._bound()
+        status = ended.status
+        if dual is not None and Tolerances.of(self.rules, abs(primal or 1.0)).closed(program_bounds(primal, dual)):
             status = TerminationStatus.OPTIMAL
-        self._recorder.record(
-            primal=primal,
-            dual=dual,
-            iterations=self.iterations,
-            event="progress",
-            source=self._solver.name,
-        )
+        self.enter("progress", primal=primal, dual=dual)
         stats: dict[str, Any] = {
-            "iterations": self.iterations,
             "evaluations": self.evaluations,
             "gradient_norm": self.gradient_norm,
             "best_iteration": min(self.best_iteration, self.iterations),
             "best_monitor": self.best_monitor,
-            "solve_sec": self._elapsed(),
         }
         if dual is not None:
             stats |= {"bound_reproved": dual, "proof": {"parameters": len(self._program.x0)}}
-        return SolverResult(
-            termination_status=status,
-            solution_status=SolutionStatus.FEASIBLE if found else SolutionStatus.NO_SOLUTION,
-            raw_status=finished.reason,
-            solution=self.best,
-            bounds=bounds,
-            trace=self._recorder.finish(iterations=self.iterations, source=self._solver.name),
-            stats=stats,
-        )
+        return self.ending(status, ended.words, primal=primal, dual=dual, stats=stats)

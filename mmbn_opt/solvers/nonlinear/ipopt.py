@@ -19,7 +19,7 @@ from ...programs.nonlinear import NonlinearProgram, PointEvaluation
 from ...results.status import TerminationStatus
 from ..base import Availability, Solver, SolverCallback, SolverResult
 from ..ipopt_executable import solve_nl
-from .run import NonlinearRun, RunStopped, checked_program, solves_one_variable
+from .run import NonlinearRun, checked_program, solves_one_variable
 
 __all__ = ["NonlinearIpoptSolver"]
 
@@ -92,13 +92,10 @@ class NonlinearIpoptSolver(Solver):
             raise InputError(f'through must be "functions" or "pyomo", got {self.through!r}.')
         run = NonlinearRun(self, checked, callback)
         minimize = self._minimize if self.through == "functions" else self._minimize_model
-        with limited_threads(self.threads, "blas"):
-            try:
-                status, words = minimize(run, run.begin(start))
-            except RunStopped as stop:
-                status, words = stop.status, stop.words
-            except KeyboardInterrupt:
-                status, words = TerminationStatus.INTERRUPTED, "interrupted"
+        with limited_threads(self.threads, "blas"), run.until_ended() as ends:
+            status, words = minimize(run, run.begin(start))
+        if ends:
+            status, words = ends[0].status, ends[0].words
         return run.finish(status, words, {})
 
     def _minimize(self, run: NonlinearRun, x: FloatArray) -> tuple[TerminationStatus, str]:
@@ -114,7 +111,7 @@ class NonlinearIpoptSolver(Solver):
             "tol": self.feasibility_tol,
         }  # fmt: skip
         if self.time_limit is not None:
-            options["max_wall_time"] = max(1e-3, self.time_limit - run.elapsed())
+            options["max_wall_time"] = max(1e-3, run.budget.left())
         settings: dict[str, Any] = {
             "print_time": False, "iteration_callback": functions.iterate, "ipopt": options | dict(self.options),
         }  # fmt: skip
@@ -135,7 +132,7 @@ class NonlinearIpoptSolver(Solver):
         if program.algebraic is None:
             raise InputError(f'{self.name!r} with through="pyomo" needs a program that has a Pyomo model.')
         written = program.algebraic(x)
-        limits = {} if self.time_limit is None else {"max_wall_time": max(1e-3, self.time_limit - run.elapsed())}
+        limits = {} if self.time_limit is None else {"max_wall_time": max(1e-3, run.budget.left())}
         options = {"max_iter": self.max_iterations, "tol": self.feasibility_tol, **limits, **self.options}
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder) / "program.nl")

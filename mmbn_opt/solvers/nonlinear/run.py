@@ -1,7 +1,6 @@
 """What solvers of nonlinear programs share: the budget, the pool of judged points, and the result they make."""
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,24 +10,15 @@ import numpy as np
 from ..._arrays import FloatArray
 from ...exceptions import InputError
 from ...programs.nonlinear import NonlinearProgram, PointEvaluation
-from ...results.status import Sense, SolutionStatus, TerminationStatus
-from ...results.trace import TraceRecorder
-from ..base import Solver, SolverCallback, SolverEvent, SolverResult, program_bounds
+from ...results.status import SolutionStatus, TerminationStatus
+from ..base import Solver, SolverCallback, SolverResult
 from ..incumbents import NEARLY_FACTOR
+from ..journal import Ended, Journal
 
-__all__ = ["NonlinearRun", "RunStopped", "checked_program", "solves_one_variable"]
+__all__ = ["NonlinearRun", "checked_program", "solves_one_variable"]
 
 TELL_SEC = 0.05
 """Seconds between events, so that listeners cost little."""
-
-
-class RunStopped(Exception):
-    """A limit or the caller ended the run."""
-
-    def __init__(self, status: TerminationStatus, words: str) -> None:
-        super().__init__(words)
-        self.status = status
-        self.words = words
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +65,7 @@ def checked_program(program: Any, solver: Solver) -> NonlinearProgram:
     return program
 
 
-class NonlinearRun:
+class NonlinearRun(Journal):
     """Evaluates, judges and remembers points; ends the run when a limit says so.
 
     The best point is, with a validation score, the first of the highest score; else the feasible one of the lowest
@@ -83,22 +73,19 @@ class NonlinearRun:
     """
 
     def __init__(self, solver: Solver, program: NonlinearProgram, callback: SolverCallback | None) -> None:
+        super().__init__(solver, callback)
         self.program = program
         self.evaluations = 0
         self.iterations = 0
-        self.best: JudgedPoint | None = None
-        self.best_of_leg: JudgedPoint | None = None
-        self._solver = solver
-        self._callback = callback
-        self._origin = time.perf_counter()
+        self.point: JudgedPoint | None = None
+        self.point_of_leg: JudgedPoint | None = None
         self._told_sec = 0.0
         self._last: tuple[FloatArray, PointEvaluation] | None = None
         self._news: FloatArray | None = None
-        self.recorder = TraceRecorder(Sense.MINIMIZE, clock=self.elapsed)
 
-    def elapsed(self) -> float:
-        """Seconds since the call."""
-        return time.perf_counter() - self._origin
+    def counts(self) -> tuple[int | None, int | None]:
+        """No nodes; the iterates that were visited."""
+        return None, self.iterations
 
     def begin(self, start: FloatArray | None) -> FloatArray:
         """Judge the start, or the program's own, and return it moved into the box."""
@@ -109,13 +96,13 @@ class NonlinearRun:
         point = self._evaluate(x)
         if math.isfinite(point.value):
             self._offer(x, point)
-        self.recorder.record(primal=self._claim(), event="start", source="start", iterations=0)
+        self.enter("start", primal=self._claim(), source="start")
         return x
 
     def begin_leg(self, x: FloatArray) -> FloatArray:
-        """Judge another start; `best_of_leg` is the best point from here on."""
+        """Judge another start; `point_of_leg` is the best point from here on."""
         x = self.clip(x)
-        self.best_of_leg = None
+        self.point_of_leg = None
         self._offer(x, self.evaluate(x))
         return x
 
@@ -130,73 +117,58 @@ class NonlinearRun:
         """Everything at a point; ends the run when the time is up or a value is not a number."""
         if self._last is not None and np.array_equal(self._last[0], x):
             return self._last[1]
-        limit = self._solver.time_limit
-        if limit is not None and self.elapsed() >= limit:
-            raise RunStopped(TerminationStatus.TIME_LIMIT, f"time limit of {limit:g} s")
+        if self.budget.over():
+            raise Ended(TerminationStatus.TIME_LIMIT, f"time limit of {self.budget.limit:g} s")
         point = self._evaluate(x)
         if math.isnan(point.value) or np.isnan(point.constraints).any():
-            raise RunStopped(TerminationStatus.NUMERICAL_ERROR, "the objective or a constraint is not a number")
+            raise Ended(TerminationStatus.NUMERICAL_ERROR, "the objective or a constraint is not a number")
         return point
 
     def visit(self, x: FloatArray) -> None:
         """Take a point of the solver's path into account, and tell the listener."""
         self.iterations += 1
         self._offer(x, self.evaluate(x))
-        if self.elapsed() - self._told_sec >= TELL_SEC:
-            self.tell()
+        if self.budget.elapsed() - self._told_sec >= TELL_SEC:
+            self.tell_news()
 
     def visit_last(self, x: FloatArray) -> None:
         """Take an engine's answer into account, also when the time is up."""
         self.iterations += 1
         self._offer(x, self._evaluate(x))
 
-    def tell(self) -> None:
+    def tell_news(self) -> None:
         """Send what is new; ends the run when the listener asks for it."""
-        self._told_sec = self.elapsed()
-        if self._callback is None:
-            return
-        event = SolverEvent(self._told_sec, primal_bound=self._claim(), iterations=self.iterations, solution=self._news)
-        self._news = None
-        if self._callback(event):
-            raise RunStopped(TerminationStatus.INTERRUPTED, "stopped by the callback")
+        self._told_sec = self.budget.elapsed()
+        news, self._news = self._news, None
+        self.tell(news)
+        if self.stop_requested:
+            raise Ended(TerminationStatus.INTERRUPTED, "stopped by the callback")
 
     def finish(self, status: TerminationStatus, words: str, stats: Mapping[str, Any]) -> SolverResult:
         """The result of the run."""
-        best, solution_status = self.best, SolutionStatus.NO_SOLUTION
-        if best is not None:
-            tolerance = self._solver.feasibility_tol
-            violation = self.program.violation(best.x)
-            solution_status = SolutionStatus.FEASIBLE
+        point, held = self.point, SolutionStatus.NO_SOLUTION
+        if point is not None:
+            tolerance = self.solver.feasibility_tol
+            violation = self.program.violation(point.x)
+            held = SolutionStatus.FEASIBLE
             if violation > tolerance:
                 near = violation <= NEARLY_FACTOR * tolerance
-                solution_status = SolutionStatus.NEARLY_FEASIBLE if near else SolutionStatus.INFEASIBLE
-        feasible = solution_status is SolutionStatus.FEASIBLE
-        primal = best.value if best is not None and feasible else None
-        self.recorder.record(primal=primal, event="final", source=self._solver.name, iterations=self.iterations)
-        return SolverResult(
-            termination_status=status,
-            solution_status=solution_status,
-            raw_status=words,
-            solution=None if best is None else best.x,
-            bounds=program_bounds(primal, None),
-            trace=self.recorder.snapshot(),
-            stats={
-                "nodes": None,
-                "iterations": self.iterations,
-                "evaluations": self.evaluations,
-                "solve_sec": self.elapsed(),
-                "violation": None if best is None else best.violation,
-                "violated": None if best is None else int((best.constraints < -self._solver.feasibility_tol).sum()),
-                "score": None if best is None else best.score,
-                **stats,
-            },
-        )
+                held = SolutionStatus.NEARLY_FEASIBLE if near else SolutionStatus.INFEASIBLE
+            self.best = point.x
+        primal = point.value if point is not None and held is SolutionStatus.FEASIBLE else None
+        own = {
+            "evaluations": self.evaluations,
+            "violation": None if point is None else point.violation,
+            "violated": None if point is None else int((point.constraints < -self.solver.feasibility_tol).sum()),
+            "score": None if point is None else point.score,
+        }
+        return self.ending(status, words, primal=primal, held=held, stats={**own, **stats})
 
     def _claim(self) -> float | None:
         """Objective of the best feasible point, where the best is chosen by the objective."""
-        if self.best is None or self.best.score is not None:
+        if self.point is None or self.point.score is not None:
             return None
-        return self.best.value if self.best.violation <= self._solver.feasibility_tol else None
+        return self.point.value if self.point.violation <= self.solver.feasibility_tol else None
 
     def _evaluate(self, x: FloatArray) -> PointEvaluation:
         self.evaluations += 1
@@ -208,23 +180,21 @@ class NonlinearRun:
         score = None if self.program.monitor is None else float(self.program.monitor(x))
         candidate = JudgedPoint(x.copy(), point.value, point.constraints, score)
         candidate.x.flags.writeable = False
-        if self.best_of_leg is None or self._better(candidate, self.best_of_leg):
-            self.best_of_leg = candidate
-        if self.best is not None and not self._better(candidate, self.best):
+        if self.point_of_leg is None or self._better(candidate, self.point_of_leg):
+            self.point_of_leg = candidate
+        if self.point is not None and not self._better(candidate, self.point):
             return
-        self.best = candidate
+        self.point = candidate
         claim = self._claim()
         if claim is not None:
             self._news = candidate.x
             if self.recorder.snapshot().records:
-                self.recorder.record(
-                    primal=claim, event="incumbent", source=self._solver.name, iterations=self.iterations
-                )
+                self.enter("incumbent", primal=claim)
 
     def _better(self, candidate: JudgedPoint, best: JudgedPoint) -> bool:
         if candidate.score is not None and best.score is not None:
             return candidate.score > best.score
-        tolerance = self._solver.feasibility_tol
+        tolerance = self.solver.feasibility_tol
         if candidate.violation <= tolerance:
             return best.violation > tolerance or candidate.value < best.value
         return best.violation > tolerance and candidate.total < best.total

@@ -16,7 +16,7 @@ from ...programs.base import ProgramKind
 from ...programs.nonlinear import NonlinearProgram
 from ...results.status import TerminationStatus
 from ..base import Availability, Solver, SolverCallback, SolverResult
-from .run import NonlinearRun, RunStopped, checked_program, solves_one_variable
+from .run import NonlinearRun, checked_program, solves_one_variable
 
 __all__ = ["SlsqpSolver", "TrustConstrSolver"]
 
@@ -75,17 +75,15 @@ class _ScipyConstrained(Solver):
         return run.finish(status, words, {})
 
     def _minimize(self, run: NonlinearRun, start: FloatArray | None) -> tuple[TerminationStatus, str]:
-        try:
+        with run.until_ended() as ends:
             x = run.begin(start)
             with warnings.catch_warnings():
                 # Quasi-Newton updates that are skipped and singular Jacobians are told as warnings, and dealt with.
                 warnings.simplefilter("ignore")
                 answer = self._call(run, x)
             run.visit(run.clip(np.asarray(answer.x, dtype=np.float64)))
-        except RunStopped as stop:
-            return stop.status, stop.words
-        except KeyboardInterrupt:
-            return TerminationStatus.INTERRUPTED, "interrupted"
+        if ends:
+            return ends[0].status, ends[0].words
         return self._statuses().get(int(answer.status), TerminationStatus.SLOW_PROGRESS), str(answer.message)
 
     def _call(self, run: NonlinearRun, x: FloatArray) -> Any:

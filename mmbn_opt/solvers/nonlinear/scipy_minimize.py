@@ -11,7 +11,8 @@ from ...exceptions import InputError
 from ...programs.nonlinear import NonlinearProgram
 from ...results.status import TerminationStatus
 from ..base import Availability, SolverCallback, SolverResult
-from .descent import Descent, DescentSolver, Finished
+from ..journal import Ended
+from .descent import Descent, DescentSolver
 
 __all__ = ["LbfgsSolver", "ScipyCgSolver"]
 
@@ -53,7 +54,7 @@ class _ScipyMinimize(DescentSolver):
             run.accept(*recent[0])
 
         answer = minimize(evaluate, x, method=self.method, jac=True, callback=accepted, options=self._scipy_options())
-        raise Finished(TerminationStatus.SLOW_PROGRESS, f"SciPy: {answer.message}")
+        raise Ended(TerminationStatus.SLOW_PROGRESS, f"SciPy: {answer.message}")
 
 
 @dataclass(frozen=True)

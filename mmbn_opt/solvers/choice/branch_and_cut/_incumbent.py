@@ -1,11 +1,11 @@
 """The best integral point so far, and what it prunes."""
 
 import math
-import time
 from collections.abc import Callable
 from copy import copy
 
 from ...._arrays import FloatArray
+from ...._budget import Budget, now
 from ...ending import ENGINE_SHARE, Tolerances
 from ._pool import RowPool
 
@@ -32,7 +32,7 @@ class Incumbent:
     tolerances : Tolerances
     news : callable
         Told of every better point.
-    seconds_left : callable
+    budget : Budget
         The heuristic is not called when it may not end in time.
     """
 
@@ -42,11 +42,11 @@ class Incumbent:
         constant: float,
         tolerances: Tolerances,
         news: Callable[[FloatArray, float], None],
-        seconds_left: Callable[[], float | None],
+        budget: Budget,
     ) -> None:
         self._pool, self._constant = pool, constant
         self._tolerances = tolerances
-        self._news, self._seconds_left = news, seconds_left
+        self._news, self._budget = news, budget
         self._heuristic = copy(pool.program.primal_heuristic)
         self._calls = 0
         self._due = 0
@@ -93,11 +93,10 @@ class Incumbent:
         if self._calls > heuristic.early_calls:
             idle = self._calls - self._last_success
             self._due = self._calls + min(max(LATE_PERIOD, idle // 20), LATEST_PERIOD)
-        left = self._seconds_left()
-        if left is not None and left < 1.5 * self._longest:
+        if self._budget.left() < 1.5 * self._longest:
             return
-        begin = time.perf_counter()
+        begin = now()
         better = heuristic(x)
-        self._longest = max(self._longest, time.perf_counter() - begin)
+        self._longest = max(self._longest, now() - begin)
         if better is not None:
             self.offer(better)

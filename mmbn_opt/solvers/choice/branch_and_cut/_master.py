@@ -71,11 +71,9 @@ class Master:
         self.slots = np.concatenate([self.slots, slots])
         self._idle = np.concatenate([self._idle, np.zeros(len(slots), dtype=np.int64)])
 
-    def solve(self, time_limit: float | None) -> bool:
+    def solve(self, seconds: float) -> bool:
         """Run; False when no optimal basis was reached in time."""
-        self._highs.setOptionValue(
-            "time_limit", self._highs.getRunTime() + (1e9 if time_limit is None else max(time_limit, 0.01))
-        )
+        self._highs.setOptionValue("time_limit", self._highs.getRunTime() + min(max(seconds, 0.01), 1e9))
         self._highs.run()
         self.iterations += max(0, int(self._highs.getInfo().simplex_iteration_count))
         return bool(self._highs.getModelStatus() == highspy.HighsModelStatus.kOptimal)

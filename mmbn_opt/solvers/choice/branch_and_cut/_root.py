@@ -1,12 +1,13 @@
 """The root bound: in-out cutting planes (Ben-Ameur & Neto 2007) over grouped cuts and cluster rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...._arrays import FloatArray
+from ...._budget import Budget
 from ._master import Master
 from ._pool import RowPool, Slots
 
@@ -43,7 +44,7 @@ def root_rounds(
     allowed: NDArray[np.bool_],
     centre: FloatArray | None,
     *,
-    seconds_left: Callable[[], float | None],
+    budget: Budget,
     tolerance: float,
 ) -> Iterator[RootPoint]:
     """Solve, cut half-way between the point and the best point known, repeat; ends when the value stands still.
@@ -57,7 +58,7 @@ def root_rounds(
     best_loss = np.inf if centre is None else pool.loss(centre)
     stalled, last = 0, -np.inf
     while True:
-        if not master.solve(seconds_left()):
+        if not master.solve(budget.left()):
             return
         value, x, losses, lam = master.read()
         scale = max(1.0, abs(value))

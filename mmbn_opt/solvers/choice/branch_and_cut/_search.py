@@ -17,7 +17,7 @@ from ._incumbent import Incumbent
 from ._pool import Recipe, RowPool, Slots
 from ._tableau import Costs, Tableau, Workspace, initial_tableau, tableau_of
 
-__all__ = ["Search", "SearchSettings", "Stopped"]
+__all__ = ["Search", "SearchSettings"]
 
 SMALL_COLUMNS = 250
 """Up to here the children of many nodes are evaluated at every box."""
@@ -30,10 +30,6 @@ MOST_IDLE = 60
 
 MANY_GROUPS = 200
 """With more groups a box gets so many new rows that idle ones are left out at once."""
-
-
-class Stopped(Exception):
-    """The search was asked to stop between two kernels."""
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,27 @@
 """Branch and cut over choice programs: root by cutting planes, tree by compiled dual simplex, every bound re-proved."""
 
 import math
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...._arrays import FloatArray
-from ...._budget import stop_asked
 from ...._threads import limited_threads
 from ....exceptions import InputError
 from ....programs.base import ProgramKind
 from ....programs.choice import ChoiceProgram
 from ....programs.lagrangian import find_hub
 from ....programs.tree_proof import TreeProof
-from ....results.status import Sense, SolutionStatus, TerminationStatus
-from ....results.trace import TraceRecorder
-from ...base import Availability, Solver, SolverCallback, SolverEvent, SolverResult, program_bounds
+from ....results.status import TerminationStatus
+from ...base import Availability, Solver, SolverCallback, SolverResult
 from ...ending import Tolerances
+from ...journal import Journal
 from ._incumbent import Incumbent
 from ._pool import RowPool, Slots
 from ._root import RootPoint, root_rounds
-from ._search import Search, SearchSettings, Stopped
+from ._search import Search, SearchSettings
 from .clusters import ClusterSeparator
 
 __all__ = ["BranchAndCut"]
@@ -93,29 +91,18 @@ class BranchAndCut(Solver):
             )
         # Linear algebra by one thread: more would round otherwise, and a machine's other core is not ours unasked.
         with limited_threads(1, "blas"):
-            return _Run(self, program, callback, start).result()
+            return _Run(self, program, callback).result(start)
 
 
-@dataclass
-class _Run:
-    """What moves during one call."""
+class _Run(Journal):
+    """Journal of one call, with the layout, the root and the tree of its search."""
 
-    solver: BranchAndCut
-    program: ChoiceProgram
-    callback: SolverCallback | None
-    start: FloatArray | None
-    origin: float = field(default_factory=time.perf_counter)
-    search: Search | None = None
-    root: RootPoint | None = None
-    root_stats: dict[str, Any] = field(default_factory=dict)
-    stop_requested: bool = False
-    reported: float = -math.inf
-    primal: float | None = None
-
-    def __post_init__(self) -> None:
-        options = dict(self.solver.options)
+    def __init__(self, solver: BranchAndCut, program: ChoiceProgram, callback: SolverCallback | None) -> None:
+        super().__init__(solver, callback)
+        options = dict(solver.options)
         groups = options.pop("groups", None)
-        parts = 0 if self.program.term is None else self.program.term.n_parts
+        parts = 0 if program.term is None else program.term.n_parts
+        self.program = program
         self.more_groups = many_groups(parts) if groups is None else 0
         if groups is None:
             groups = few_groups(parts)
@@ -124,9 +111,12 @@ class _Run:
         known = {f.name for f in fields(SearchSettings)}
         if unknown := sorted(set(options) - known):
             every = ", ".join(sorted(known | {"groups", "root_rounds", "node_limit"}))
-            raise InputError(f"{self.solver.name} has no option {', '.join(unknown)}; known: {every}.")
-        self.settings = SearchSettings(**{"seed": self.solver.seed, **options})
-        self.recorder = TraceRecorder(Sense.MINIMIZE, clock=self.elapsed)
+            raise InputError(f"{solver.name} has no option {', '.join(unknown)}; known: {every}.")
+        self.settings = SearchSettings(**{"seed": solver.seed, **options})
+        self.search: Search | None = None
+        self.root: RootPoint | None = None
+        self.reported = -math.inf
+        self.primal: float | None = None
         self._lay_out(int(groups))
         self.constant = self.proof.constant  # one for all layouts: sums of other groups differ in the last digits
         self._next_report = REPORT_SEC
@@ -141,31 +131,20 @@ class _Run:
         linked = self.hub is not None and self.program.A.shape[0] > 0
         separator = ClusterSeparator(self.proof.offsets, self.program.parents, self.hub if linked else None)
         self.pool = RowPool(self.program, self.term, separator, self.proof)
-        self.incumbent = Incumbent(self.pool, self.proof.constant, self.tolerances, self._news, self.left)
+        self.incumbent = Incumbent(self.pool, self.proof.constant, self.tolerances, self._news, self.budget)
 
-    def elapsed(self) -> float:
-        return time.perf_counter() - self.origin
-
-    def left(self) -> float | None:
-        return None if self.solver.time_limit is None else self.solver.time_limit - self.elapsed()
-
-    # -- talking ----------------------------------------------------------------------------------------------------
-
-    def _emit(self, *, x: FloatArray | None = None, event: str) -> None:
-        primal = self.primal
-        dual = self._dual()
-        nodes = 0 if self.search is None else self.search.nodes
-        pivots = 0 if self.search is None else self.search.pivots
-        self.recorder.record(
-            primal=primal, dual=dual, nodes=nodes, iterations=pivots, event=event, source=self.solver.name
-        )
-        if self.callback is not None and self.callback(SolverEvent(self.elapsed(), primal, dual, nodes, pivots, x)):
-            self.stop_requested = True
+    def counts(self) -> tuple[int | None, int | None]:
+        """Boxes and pivots."""
+        return (0, 0) if self.search is None else (self.search.nodes, self.search.pivots)
 
     def _news(self, x: FloatArray, loss: float) -> None:
         value = self.program.value(x)  # in the program's own grouping: sums of groups differ in the last digits
         self.primal = value if self.primal is None else min(self.primal, value)
-        self._emit(x=x, event="incumbent")
+        self._note("incumbent", x)
+
+    def _note(self, event: str, x: FloatArray | None = None) -> None:
+        self.enter(event, primal=self.primal, dual=self._dual())
+        self.tell(x)
 
     def _dual(self) -> float | None:
         if not math.isfinite(self.reported):
@@ -175,46 +154,35 @@ class _Run:
 
     def _report(self, bound: float) -> None:
         self.reported = max(self.reported, min(bound, self.incumbent.loss))
-        self._emit(event="bound")
+        self._note("bound")
 
-    def check(self) -> None:
-        """Stop between two kernels when asked, out of time or out of nodes."""
-        left = self.left()
-        self.stop_requested |= stop_asked()
-        if self.stop_requested or (left is not None and left <= 0):
-            raise Stopped
-
-    # -- the algorithm ----------------------------------------------------------------------------------------------
-
-    def result(self) -> SolverResult:
-        status = TerminationStatus.OPTIMAL
-        raw = "tree exhausted"
-        try:
-            raw = self._run()
-            if raw == "node limit":
-                status = TerminationStatus.NODE_LIMIT
-        except Stopped:
-            status = TerminationStatus.INTERRUPTED if self.stop_requested else TerminationStatus.TIME_LIMIT
-            raw = "stopped by the callback" if self.stop_requested else "time limit"
-        except KeyboardInterrupt:
+    def result(self, start: FloatArray | None) -> SolverResult:
+        """Search to the end, or to what ends it."""
+        with self.until_ended() as ends:
+            raw = self._run(start)
+        if not ends:
+            return self._finish(TerminationStatus.NODE_LIMIT if raw == "node limit" else TerminationStatus.OPTIMAL, raw)
+        end = ends[0]
+        if end.abrupt:
             # The interrupt may have struck while a box changed hands: only what was published before counts.
-            status, raw = TerminationStatus.INTERRUPTED, "keyboard interrupt"
-            return self._answer(status, raw, self.incumbent.x)
-        return self._finish(status, raw)
+            return self._answer(end.status, end.words, self.incumbent.x)
+        return self._finish(end.status, end.words)
 
-    def _run(self) -> str:
-        if self.start is not None:
-            self.incumbent.offer(self.start[: self.program.n_columns])
+    # The algorithm.
+
+    def _run(self, start: FloatArray | None) -> str:
+        if start is not None:
+            self.incumbent.offer(start[: self.program.n_columns])
         if not self.proof.feasible:
             return "infeasible: forced edges form a cycle"
         if self.term is None and self.hub is not None:
             self._branch_at_root(np.zeros(0, dtype=np.int64), np.zeros(0))
             if self.proof.value >= self.incumbent.cutoff():
                 self.proof.close()
-                self.root_stats = {
+                self.stats = {
                     "root_bound": self.proof.value + self.constant,
                     "root_rounds": 0,
-                    "root_sec": self.elapsed(),
+                    "root_sec": self.budget.elapsed(),
                 }
                 return "closed by a maximum branching"
         self._solve_root()
@@ -237,8 +205,8 @@ class _Run:
         self.search = Search(self.program, self.pool, self.proof, self.settings, self.incumbent, self.check)
         self.search.start(binding, gap)
         for bound in self.search.run():
-            if self.elapsed() >= self._next_report:
-                self._next_report = self.elapsed() + REPORT_SEC
+            if self.budget.elapsed() >= self._next_report:
+                self._next_report = self.budget.elapsed() + REPORT_SEC
                 self._report(min(bound, self.proof.closed))
             self.check()
             if self.node_limit is not None and self.search.nodes >= self.node_limit:
@@ -255,9 +223,7 @@ class _Run:
     def _solve_root(self) -> None:
         self.root = None  # a point of an earlier layout numbers other rows
         tolerance = 1e-7
-        rounds = root_rounds(
-            self.pool, self.proof.allowed, self.incumbent.x, seconds_left=self.left, tolerance=tolerance
-        )
+        rounds = root_rounds(self.pool, self.proof.allowed, self.incumbent.x, budget=self.budget, tolerance=tolerance)
         count, reported = 0, -math.inf
         for point in rounds:
             count += 1
@@ -274,10 +240,10 @@ class _Run:
                 break
         if self.root is not None and self.hub is not None:
             self._branch_at_root(self.root.slots, self.root.lam)
-        if self.root is None and self.root_stats:
+        if self.root is None and self.stats:
             return  # no time was left for a round: what the earlier layout found stands
         bound = None if self.root is None else self.proof.value + self.constant
-        self.root_stats = {"root_bound": bound, "root_rounds": count, "root_sec": self.elapsed()}
+        self.stats = {"root_bound": bound, "root_rounds": count, "root_sec": self.budget.elapsed()}
 
     def _branch_at_root(self, slots: Slots, lam: FloatArray) -> None:
         """Bound the root by maximum branchings too, and take the structure that attains the minimum as a start."""
@@ -299,23 +265,16 @@ class _Run:
         return self._answer(status, raw, incumbent.x)
 
     def _answer(self, status: TerminationStatus, raw: str, x: FloatArray | None) -> SolverResult:
-        primal = self.primal
-        dual = self._dual()
-        search = self.search
+        dual, search = self._dual(), self.search
+        self.best = x
+        self.enter("bound", primal=self.primal, dual=dual)
         stats: dict[str, Any] = {
-            "nodes": 0 if search is None else search.nodes,
-            "iterations": 0 if search is None else search.pivots,
             "children": 0 if search is None else search.children,
             "families_dropped": 0 if search is None else search.dropped,
             "families_remade": 0 if search is None else search.remade,
-            "solve_sec": self.elapsed(),
             "engine": self.solver.name,
             "groups": self.pool.n_groups,
             "bound_reproved": dual,
             "proof": dict(self.proof.counts),
-            **self.root_stats,
         }
-        self.recorder.record(primal=primal, dual=dual, event="bound", source=self.solver.name)
-        trace = self.recorder.finish(nodes=stats["nodes"], iterations=stats["iterations"], source=self.solver.name)
-        held = SolutionStatus.NO_SOLUTION if x is None else SolutionStatus.FEASIBLE
-        return SolverResult(status, held, raw, x, program_bounds(primal, dual), trace, stats)
+        return self.ending(status, raw, stats=stats)
