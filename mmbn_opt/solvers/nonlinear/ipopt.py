@@ -77,12 +77,10 @@ class NonlinearIpoptSolver(Solver):
         return _probe()
 
     def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: NonlinearProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise `program`; see `Solver.solve`."""
         checked = checked_program(program, self)
-        if checked.n_constraints and checked.jacobian is None:
-            raise InputError(f"{self.name!r} needs the Jacobian of the constraints; the program has none.")
         if checked.size.nonzeros > self.max_cells:
             raise SizeLimitError(
                 f"The Jacobian has {checked.size.nonzeros:,} cells; {self.name!r} takes at most {self.max_cells:,}. "

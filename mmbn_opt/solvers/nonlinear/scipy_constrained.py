@@ -59,7 +59,7 @@ class _ScipyConstrained(Solver):
         return _probe(cls)
 
     def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: NonlinearProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise `program`; see `Solver.solve`."""
         checked = checked_program(program, self)
