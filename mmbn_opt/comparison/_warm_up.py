@@ -8,6 +8,7 @@ import numpy as np
 
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.formulations.base import Formulation
+from mmbn_opt.formulations.parameters.base import StructureParameters
 from mmbn_opt.formulations.structure.base import StructureFormulation
 from mmbn_opt.heuristics import naive_bayes
 from mmbn_opt.solvers.base import Solver
@@ -45,5 +46,5 @@ def _smaller(formulation: Formulation) -> Iterator[Formulation]:
     kind: Any = type(formulation)
     if isinstance(formulation, StructureFormulation):
         yield kind(data)
-    elif hasattr(formulation, "structure"):
+    elif isinstance(formulation, StructureParameters):
         yield kind(data, naive_bayes(data))

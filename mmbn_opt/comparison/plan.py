@@ -185,7 +185,8 @@ def labelled_formulations(given: Any) -> dict[str, Formulation]:
         found = {str(label): formulation for label, formulation in given.items()}
     else:
         listed = list(given)
-        found = dict(zip(_distinct(getattr(f, "title", type(f).__name__) for f in listed), listed, strict=True))
+        titles = (f.title if isinstance(f, Formulation) else type(f).__name__ for f in listed)
+        found = dict(zip(_distinct(titles), listed, strict=True))
     for label, formulation in found.items():
         if not isinstance(formulation, Formulation):
             raise InputError(f"formulations must hold formulations, got {type(formulation).__name__} for {label!r}.")

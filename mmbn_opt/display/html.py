@@ -14,6 +14,7 @@ from mmbn_opt.display._templates import fragment_style, render
 from mmbn_opt.display._text import number
 from mmbn_opt.display.curves import trace_svg
 from mmbn_opt.display.svg import drawable_part, network_svg
+from mmbn_opt.networks.log_linear import LogLinearClassifier
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.result import Certificate, Result
@@ -89,9 +90,9 @@ def run_html(run: Run) -> str:
 
 def _drawings(trace: BoundTrace, model: Any) -> list[str]:
     drawings = [trace_svg(trace, standalone=False)]
-    structure = model if isinstance(model, BayesianNetwork) else getattr(model, "structure", None)
-    if structure is not None:
-        drawings.append(network_svg(structure, standalone=False))
+    drawn = model.structure if isinstance(model, LogLinearClassifier) else model
+    if isinstance(drawn, (BayesianNetwork, Structure)):
+        drawings.append(network_svg(drawn, standalone=False))
     return drawings
 
 

@@ -36,6 +36,16 @@ class Formulation(ABC):
     bound_kind: ClassVar[BoundKind]
 
     @property
+    @abstractmethod
+    def n_samples(self) -> int:
+        """Samples that the objective is recomputed from."""
+
+    @property
+    def watched(self) -> bool:
+        """Whether held-out samples choose among the iterates, and not the objective alone."""
+        return False
+
+    @property
     def solved_by_branching(self) -> bool:
         """Whether maximum branchings solve the projected program, so that nothing has to be searched."""
         return False
@@ -68,9 +78,26 @@ class Formulation(ABC):
         """Raise `SizeLimitError` with figures when the program of a kind would be over the limits; none by default."""
         return
 
+    def build(self, kind: ProgramKind | None = None) -> Program:
+        """Emit the program (a minimum); refused with figures when it would be over the size limits.
+
+        Parameters
+        ----------
+        kind : ProgramKind or None
+            One of `emits`; None stands for the only one, or for the row form where there are several.
+        """
+        wanted = self._default_kind if kind is None else kind
+        if wanted not in self.emits:
+            raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.emits))}, not {wanted}.")
+        return self._build(wanted)
+
+    @property
+    def _default_kind(self) -> ProgramKind:
+        return next(iter(self.emits)) if len(self.emits) == 1 else ProgramKind.MIXED_INTEGER
+
     @abstractmethod
-    def build(self, kind: ProgramKind) -> Program:
-        """Emit the program (a minimum); refused with figures when it would be over the size limits."""
+    def _build(self, kind: ProgramKind) -> Program:
+        """The work of `build`, for a kind that is among `emits`."""
 
     @abstractmethod
     def recover(self, solution: FloatArray) -> Any:

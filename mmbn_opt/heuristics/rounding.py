@@ -10,6 +10,9 @@ from mmbn_opt.networks.candidates import CandidateParents, parent_matrix
 
 __all__ = ["RoundAndDescend"]
 
+_EARLY_CALLS = 40
+"""Calls that are short, and worth making often, where they are cheap."""
+
 _CHEAP_WORK = 2e7
 """Steps of one replacement over all columns up to which the heuristic does all it can; beyond, in proportion less."""
 
@@ -45,7 +48,7 @@ class RoundAndDescend:
         self._candidates, self._loss = candidates, loss
         self._seed, self._kicks = seed, kicks
         share = min(1.0, _CHEAP_WORK / max(1.0, loss.work))
-        self.early_calls = max(8, round(40 * share))
+        self.early_calls = max(8, round(_EARLY_CALLS * share))
         self._late_kicks = max(kicks, round(10 * kicks * share))
         self._parents = parent_matrix(candidates)
         self._seen: set[bytes] = set()

@@ -7,6 +7,7 @@ from mmbn_opt._lazy import names_on_demand
 if TYPE_CHECKING:
     from mmbn_opt.programs.as_cvxpy import CvxpyModel as CvxpyModel
     from mmbn_opt.programs.as_pyomo import PyomoModel as PyomoModel
+    from mmbn_opt.programs.base import PrimalHeuristic as PrimalHeuristic
     from mmbn_opt.programs.base import Program as Program
     from mmbn_opt.programs.base import ProgramKind as ProgramKind
     from mmbn_opt.programs.base import ProgramSize as ProgramSize
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
     from mmbn_opt.programs.choice import GroupCuts as GroupCuts
     from mmbn_opt.programs.convex import ConvexProgram as ConvexProgram
     from mmbn_opt.programs.margin_operator import MarginOperator as MarginOperator
+    from mmbn_opt.programs.margin_program import MarginProgram as MarginProgram
     from mmbn_opt.programs.markov import MarkovProgram as MarkovProgram
     from mmbn_opt.programs.mixed_integer import MixedIntegerProgram as MixedIntegerProgram
     from mmbn_opt.programs.nonlinear import AlgebraicModel as AlgebraicModel
-    from mmbn_opt.programs.nonlinear import AlgebraicProgram as AlgebraicProgram
     from mmbn_opt.programs.nonlinear import ConstraintTargets as ConstraintTargets
     from mmbn_opt.programs.nonlinear import NonlinearProgram as NonlinearProgram
     from mmbn_opt.programs.nonlinear import PointEvaluation as PointEvaluation
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AlgebraicModel": "nonlinear",
-    "AlgebraicProgram": "nonlinear",
     "Children": "tree_proof",
     "ChoiceProgram": "choice",
     "ConcaveTerm": "choice",
@@ -36,10 +36,12 @@ _HOMES = {
     "CvxpyModel": "as_cvxpy",
     "GroupCuts": "choice",
     "MarginOperator": "margin_operator",
+    "MarginProgram": "margin_program",
     "MarkovProgram": "markov",
     "MixedIntegerProgram": "mixed_integer",
     "NonlinearProgram": "nonlinear",
     "PointEvaluation": "nonlinear",
+    "PrimalHeuristic": "base",
     "Program": "base",
     "ProgramKind": "base",
     "ProgramSize": "base",

@@ -2,16 +2,19 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, Self
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.exceptions import SizeLimitError
 
-__all__ = ["Program", "ProgramKind", "ProgramSize"]
+__all__ = ["ColumnProgram", "Improvement", "PrimalHeuristic", "Program", "ProgramKind", "ProgramSize"]
 
 
 class ProgramKind(Enum):
-    """The kinds of program that dispatch matches between formulations and solvers."""
+    """The kinds of program that dispatch matches between formulations and solvers.
+
+    A choice program with a linear objective is one whose concave term is absent: solvers of the general kind take it.
+    """
 
     MIXED_INTEGER = "mixed-integer linear program"
     IMPLICIT_CONCAVE = "choice program with an implicit concave term"
@@ -66,3 +69,40 @@ class Program(Protocol):
 
     def violation(self, x: FloatArray) -> float:
         """Largest violation of a constraint at `x`."""
+
+
+class Improvement(Protocol):
+    """Point in, a better integral point out, or None."""
+
+    def __call__(self, x: FloatArray, /) -> FloatArray | None:
+        """The better point."""
+
+
+class PrimalHeuristic(Improvement, Protocol):
+    """An `Improvement` that a search may call often at first, and rarely later."""
+
+    @property
+    def early_calls(self) -> int:
+        """How many calls are short, and worth making often; later ones are searches of their own."""
+
+
+class ColumnProgram(Program, Protocol):
+    """A program with one cost a column, as the host of an engine sees it: how to judge a vector, and where to begin."""
+
+    @property
+    def c(self) -> FloatArray:
+        """Costs of the columns."""
+
+    @property
+    def primal_heuristic(self) -> Improvement | None:
+        """What makes a better incumbent of an incumbent."""
+
+    @property
+    def box_bound(self) -> float | None:
+        """A lower bound that follows from the bounds of the columns; None when it is not finite."""
+
+    def polish(self, x: FloatArray, tolerance: float = 1e-5) -> FloatArray:
+        """`x` with the nearly integral entries of integer columns rounded."""
+
+    def canonical(self) -> Self:
+        """The program as engines get it: without a heuristic, which stays in the caller's thread."""

@@ -1,9 +1,9 @@
 """Choice programs with an implicit concave term: one column a group, a term that is only ever seen through its cuts."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.programs.base import ProgramKind, ProgramSize
-from mmbn_opt.programs.mixed_integer import PrimalHeuristic
+from mmbn_opt.programs.base import PrimalHeuristic, ProgramKind, ProgramSize
 
 __all__ = ["ChoiceProgram", "ConcaveTerm", "GroupCuts", "WantedGroups"]
 
@@ -91,7 +90,7 @@ class ChoiceProgram:
         Of each node the column that makes it the root of a tree, or -1. Given where trees are worth the same from
         whichever node they hang: a solver may then leave out choices in which a node takes that column and a node
         of smaller number descends from it, since the tree that hangs from its smallest node is as good.
-    primal_heuristic : callable or None
+    primal_heuristic : PrimalHeuristic or None
         Turns a point into a feasible integral vector, as good as it can cheaply find, or None. It may remember calls;
         a solver calls a copy (``copy.copy``), which remembers none, so that equal runs get equal answers.
 
@@ -136,8 +135,8 @@ class ChoiceProgram:
 
     @property
     def kind(self) -> ProgramKind:
-        """Always `ProgramKind.IMPLICIT_CONCAVE`."""
-        return ProgramKind.IMPLICIT_CONCAVE
+        """`ProgramKind.LINEAR_CHOICE` where there is no term, which solvers of the general kind take as well."""
+        return ProgramKind.LINEAR_CHOICE if self.term is None else ProgramKind.IMPLICIT_CONCAVE
 
     @property
     def n_columns(self) -> int:
@@ -148,6 +147,16 @@ class ChoiceProgram:
     def n_nodes(self) -> int:
         """Number of choice groups."""
         return len(self.offsets) - 1
+
+    @property
+    def most(self) -> float:
+        """What the term can be at most."""
+        return 0.0 if self.term is None else float(self.term.upper.sum())
+
+    @property
+    def box_bound(self) -> float:
+        """A lower bound on the objective: every column of negative cost taken, the term at its most."""
+        return float(np.minimum(self.c, 0.0).sum()) + self.offset - self.most
 
     @cached_property
     def owner(self) -> NDArray[np.intp]:
@@ -172,10 +181,10 @@ class ChoiceProgram:
         return float(self.c @ x) + self.offset - implicit
 
     def violation(self, x: FloatArray) -> float:
-        """Largest violation of a choice row, an explicit row or integrality at `x`; 1 more for a cyclic choice."""
+        """Largest violation of a choice row, an explicit row, 0/1 or integrality at `x`; 1 more for a cyclic choice."""
         sums = np.add.reduceat(x, self.offsets[:-1])
-        parts = [np.abs(sums - 1.0), np.abs(x - np.round(x)), np.asarray(self.A @ x) - self.row_upper, np.zeros(1)]
-        worst = max(float(part.max()) for part in parts if part.size)
+        parts = [np.abs(sums - 1.0), np.abs(x - np.round(x)), np.asarray(self.A @ x) - self.row_upper, -x, x - 1.0]
+        worst = max(0.0, *(float(part.max()) for part in parts if part.size))
         return worst if self.is_acyclic(self.choice(x)) else worst + 1.0
 
     def is_feasible(self, x: FloatArray, tolerance: float = 1e-6) -> bool:
@@ -208,6 +217,10 @@ class ChoiceProgram:
                 return False
             left &= ~free
         return True
+
+    def canonical(self) -> Self:
+        """The program as engines get it: without a heuristic."""
+        return replace(self, primal_heuristic=None)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the heuristic behind when the program travels to another process."""

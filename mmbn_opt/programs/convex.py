@@ -20,9 +20,10 @@ from mmbn_opt.programs.convex_bounds import (
 )
 from mmbn_opt.programs.margin_kernels import add_adjoint
 from mmbn_opt.programs.margin_operator import MarginOperator
+from mmbn_opt.programs.margin_program import MarginProgram
 from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
 
-__all__ = ["ConvexProgram"]
+__all__ = ["ConvexProgram", "linear_in_disguise"]
 
 BOUND_RADIUS = 1000.0
 """Without a floor, dual bounds are over log-parameters of at least minus this: multipliers that sum to zero only up to
@@ -236,3 +237,8 @@ class ConvexProgram:
         # One shift for all, so that every margin stays.
         sums = np.logaddexp.reduceat(w, self.row_ptr[:-1])
         return w - max(0.0, float(sums.max()))
+
+
+def linear_in_disguise(program: MarginProgram) -> ConvexProgram | None:
+    """The program itself where it has a linear form (see `ConvexProgram.linear_form`), or None."""
+    return program if isinstance(program, ConvexProgram) and program.is_linear else None

@@ -53,11 +53,6 @@ class MarkovProgram:
         return self.C * float(self.margins.weight.sum()) * float(self.delta.max())
 
     @property
-    def is_linear(self) -> bool:
-        """Never."""
-        return False
-
-    @property
     def trivial_bound(self) -> float:
         """The bound of no multipliers."""
         return 0.0

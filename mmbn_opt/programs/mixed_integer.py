@@ -1,8 +1,7 @@
 """Mixed-integer linear programs: rows, columns, integers, and groups of which one column is chosen."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,12 +9,9 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.programs.base import ProgramKind, ProgramSize
+from mmbn_opt.programs.base import Improvement, ProgramKind, ProgramSize
 
-__all__ = ["MixedIntegerProgram", "PrimalHeuristic"]
-
-PrimalHeuristic = Callable[[FloatArray], FloatArray | None]
-"""Point in, a better integral point out, or None."""
+__all__ = ["MixedIntegerProgram"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +55,7 @@ class MixedIntegerProgram:
     column_names: tuple[str, ...] = ()
     row_names: tuple[str, ...] = ()
     choice_groups: tuple[NDArray[np.intp], ...] = field(default=())
-    primal_heuristic: PrimalHeuristic | None = None
+    primal_heuristic: Improvement | None = None
 
     def __post_init__(self) -> None:
         n_rows, n_columns = self.A.shape
@@ -101,6 +97,36 @@ class MixedIntegerProgram:
         ]
         return max((float(part.max()) for part in parts if part.size), default=0.0)
 
+    @property
+    def box_bound(self) -> float | None:
+        """A lower bound on the objective from column bounds and choice groups alone; None when it is not finite.
+
+        Every column takes its cheapest bound, and every choice group the cheapest of its columns, of which exactly one
+        is 1: ``sum_g min_{j in g} c_j + sum_{j in no group} min(c_j l_j, c_j u_j) + offset``.
+
+        Examples
+        --------
+        >>> import numpy as np, scipy.sparse as sp
+        >>> program = MixedIntegerProgram(
+        ...     c=np.array([-1.0, -2.0, -3.0]), A=sp.csr_array((0, 3)), row_lower=np.zeros(0), row_upper=np.zeros(0),
+        ...     col_lower=np.zeros(3), col_upper=np.array([1.0, 1.0, 4.0]), integrality=np.ones(3, dtype=bool),
+        ...     choice_groups=(np.array([0, 1]),))
+        >>> program.box_bound
+        -14.0
+        """
+        cost = self.c
+        free = np.ones(cost.size, dtype=bool)
+        total = self.offset
+        for group in self.choice_groups:
+            # A column in two groups would be counted twice, which is no bound.
+            if free[group].all() and np.unique(group).size == group.size:
+                free[group] = False
+                total += float(cost[group].min())
+        used = free & (cost != 0.0)
+        cheapest = np.where(cost[used] > 0, self.col_lower[used], self.col_upper[used])
+        total += float(cost[used] @ cheapest)
+        return total if np.isfinite(total) else None
+
     def is_feasible(self, x: FloatArray, tolerance: float = 1e-6) -> bool:
         """Whether `x` satisfies all rows, bounds and integrality within `tolerance`."""
         return bool(np.isfinite(x).all()) and self.violation(x) <= tolerance
@@ -112,6 +138,21 @@ class MixedIntegerProgram:
         close = np.abs(rounded - polished[self.integrality]) <= tolerance
         polished[np.flatnonzero(self.integrality)[close]] = rounded[close]
         return polished
+
+    def canonical(self) -> Self:
+        """The program as engines get it: at most one entry a cell, no NaN, and no heuristic."""
+        for name in ("row_lower", "row_upper", "col_lower", "col_upper"):
+            bad = np.flatnonzero(np.isnan(getattr(self, name)))
+            if bad.size:
+                raise InputError(
+                    f"MixedIntegerProgram.{name} holds NaN at position {bad[0]}; use an infinity for a side that is "
+                    "free."
+                )
+        matrix = self.A
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        return replace(self, A=matrix, primal_heuristic=None)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the heuristic behind when the program travels to another process."""

@@ -10,7 +10,7 @@ from mmbn_opt._arrays import FloatArray
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.programs.base import ProgramKind, ProgramSize
 
-__all__ = ["AlgebraicModel", "AlgebraicProgram", "ConstraintTargets", "NonlinearProgram", "PointEvaluation"]
+__all__ = ["AlgebraicModel", "ConstraintTargets", "NonlinearProgram", "PointEvaluation"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +77,8 @@ class NonlinearProgram:
     bound : callable x -> float, or None
         Rigorous lower bound of the optimum that follows from what is known at `x`; a solver reports the one of its
         answer.
+    algebraic : callable x -> AlgebraicModel, or None
+        The same program in formulas, its variables at `x`, for solvers that read them.
 
     Examples
     --------
@@ -97,6 +99,7 @@ class NonlinearProgram:
     evaluate: Callable[[FloatArray], PointEvaluation] | None = None
     targets: ConstraintTargets | None = None
     bound: Callable[[FloatArray], float] | None = None
+    algebraic: "Callable[[FloatArray], AlgebraicModel] | None" = None
 
     @property
     def kind(self) -> ProgramKind:
@@ -111,6 +114,17 @@ class NonlinearProgram:
     def value(self, x: FloatArray) -> float:
         """Objective at `x`."""
         return float(self.value_and_gradient(x)[0])
+
+    def dense_jacobian(self, x: FloatArray) -> FloatArray:
+        """The Jacobian at `x`, shape (n_constraints, n); row by row from `evaluate` where there is no `jacobian`."""
+        if self.jacobian is not None:
+            rows = self.jacobian(x)
+            return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)
+        if self.n_constraints == 0 or self.evaluate is None:
+            return np.zeros((0, len(x)))
+        pull = self.evaluate(x).pull
+        objective = pull(np.zeros(self.n_constraints))
+        return np.array([pull(unit) - objective for unit in np.eye(self.n_constraints)])
 
     def violation(self, x: FloatArray) -> float:
         """Largest violation of a constraint or a bound at `x`."""
@@ -141,10 +155,3 @@ class AlgebraicModel:
     model: Any
     columns: Sequence[Any]
     activities: Sequence[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class AlgebraicProgram(NonlinearProgram):
-    """A `NonlinearProgram` with ``algebraic``: a callable from a start x to its `AlgebraicModel`."""
-
-    algebraic: Callable[[FloatArray], AlgebraicModel] | None = None

@@ -6,6 +6,7 @@ from mmbn_opt._lazy import names_on_demand
 
 if TYPE_CHECKING:
     from mmbn_opt.results.bounds import ObjectiveBounds as ObjectiveBounds
+    from mmbn_opt.results.proof import Proof as Proof
     from mmbn_opt.results.result import Certificate as Certificate
     from mmbn_opt.results.result import Check as Check
     from mmbn_opt.results.result import Result as Result
@@ -24,6 +25,7 @@ _HOMES = {
     "Certificate": "result",
     "Check": "result",
     "ObjectiveBounds": "bounds",
+    "Proof": "proof",
     "Result": "result",
     "Seconds": "result",
     "Sense": "status",

@@ -11,6 +11,7 @@ from mmbn_opt._lazy import delegate
 from mmbn_opt.exceptions import SolverError
 from mmbn_opt.programs.base import ProgramSize
 from mmbn_opt.results.bounds import ObjectiveBounds
+from mmbn_opt.results.proof import Proof
 from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
 from mmbn_opt.results.trace import BoundTrace
 
@@ -111,8 +112,17 @@ class Result:
     program_size : ProgramSize or None
         None when the time limit left no time to build the program.
     settings, stats : mapping
+        What was asked for; what the solver counted, for readers.
     parts : tuple of Result
         Results of the programs that this one is made of; empty for a single program.
+    bound_source : str
+        Who found the dual bound: the solver, or the formulation by itself.
+    proof : Proof or None
+        What proved the bound beside the search, in the sense of the program.
+    multipliers : float64 array or None
+        Of the best bound, where it follows from some (see `MaxMarginRelaxation.prove_bound`).
+    solver_trace : BoundTrace or None
+        Events as the solver told them, in the sense of the program.
     """
 
     model: Any
@@ -133,6 +143,10 @@ class Result:
     settings: Mapping[str, Any] = field(default_factory=dict)
     stats: Mapping[str, Any] = field(default_factory=dict)
     parts: "tuple[Result, ...]" = ()
+    bound_source: str = ""
+    proof: Proof | None = None
+    multipliers: NDArray[np.float64] | None = None
+    solver_trace: BoundTrace | None = None
 
     def raise_for_status(self) -> "Result":
         """Return the result itself, or raise `SolverError` when it holds no model or a check failed."""

@@ -10,6 +10,7 @@ from .._arrays import FloatArray
 from ..exceptions import InputError
 from ..programs.base import ProgramKind
 from ..results.bounds import ObjectiveBounds
+from ..results.proof import Proof
 from ..results.status import Sense, SolutionStatus, TerminationStatus
 from ..results.trace import BoundTrace
 
@@ -62,7 +63,15 @@ class SolverResult:
         `primal_bound` is the objective of `solution` recomputed by us.
     trace : BoundTrace
     stats : mapping
-        ``nodes``, ``iterations``, ``solve_sec`` and what else the solver counts.
+        What else the solver counts, for readers: no code of this package looks into it.
+    iterations, nodes : int or None
+        Of the method; None where it has none.
+    seconds : float
+        Since `Solver.solve` was called.
+    multipliers : float64 array or None
+        From which the dual bound follows.
+    proof : Proof or None
+        What proved the dual bound anew.
     """
 
     termination_status: TerminationStatus
@@ -72,6 +81,39 @@ class SolverResult:
     bounds: ObjectiveBounds
     trace: BoundTrace
     stats: Mapping[str, Any] = field(default_factory=dict)
+    iterations: int | None = None
+    nodes: int | None = None
+    seconds: float = 0.0
+    multipliers: FloatArray | None = None
+    proof: Proof | None = None
+
+    def __post_init__(self) -> None:
+        # Solvers that count in `stats` only.
+        told, value = self.stats, self.stats.get("bound_reproved")
+        found = {
+            "iterations": told.get("iterations"),
+            "nodes": told.get("nodes"),
+            "multipliers": told.get("multipliers"),
+            "proof": None if value is None else Proof(float(value), told.get("proof", {})),
+        }
+        for name, own in found.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, own)
+        if not self.seconds:
+            object.__setattr__(self, "seconds", float(told.get("solve_sec", 0.0)))
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """All that a reader may want to see: `stats` with the counts and proofs that have fields of their own."""
+        own: dict[str, Any] = {
+            "nodes": self.nodes,
+            "iterations": self.iterations,
+            "solve_sec": self.seconds or None,
+            "multipliers": self.multipliers,
+            "bound_reproved": None if self.proof is None else self.proof.value,
+            "proof": None if self.proof is None else dict(self.proof.counts),
+        }
+        return {**self.stats, **{name: value for name, value in own.items() if value is not None}}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._arrays import FloatArray
-from ..programs.mixed_integer import MixedIntegerProgram
+from ..programs.base import ColumnProgram
 from ..results.status import SolutionStatus
 
 __all__ = ["Incumbent", "IncumbentPool"]
@@ -35,7 +35,7 @@ class IncumbentPool:
 
     Parameters
     ----------
-    program : MixedIntegerProgram
+    program : ColumnProgram
     tolerance : float
         Largest violation of a row, a column bound or integrality that counts as feasible.
 
@@ -53,7 +53,7 @@ class IncumbentPool:
     (-2.0, 'solver', 'FEASIBLE')
     """
 
-    def __init__(self, program: MixedIntegerProgram, tolerance: float) -> None:
+    def __init__(self, program: ColumnProgram, tolerance: float) -> None:
         self._program = program
         self._tolerance = tolerance
         self._best: Incumbent | None = None

@@ -88,7 +88,7 @@ def solve_model(model: Any, options: Mapping[str, Any]) -> ExecutableAnswer:
     """
     import pyomo.environ as pyo
 
-    if not hasattr(model, "dual"):
+    if model.component("dual") is None:
         model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "ipopt.log"

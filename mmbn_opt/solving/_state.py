@@ -52,7 +52,7 @@ class SolveState:
     def __post_init__(self) -> None:
         self.recorder = TraceRecorder(self.formulation.sense, clock=self.budget.elapsed, listener=self._announce)
         # Under validation the solver chooses the iterate; the largest objective is not what is wanted then.
-        self.watched = getattr(self.formulation, "validation", None) is not None
+        self.watched = self.formulation.watched
 
     @property
     def bounds(self) -> ObjectiveBounds:

@@ -1,6 +1,6 @@
 """Certificates: what can be recomputed from the data is recomputed; what cannot is marked as claimed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.result import Certificate, Check, Result
 from mmbn_opt.results.status import BoundKind, TerminationStatus
 from mmbn_opt.results.trace import BoundTrace
+from mmbn_opt.solvers.base import SolverResult
 from mmbn_opt.solvers.ending import OBJECTIVE_TOLERANCE, Tolerances
 
 __all__ = ["ReprovedBound", "certify", "certify_run", "reproved_bound"]
@@ -41,8 +42,7 @@ def certify(model: Any, formulation: Formulation, result: Result | None = None) 
     """
     if result is None:
         value = formulation.evaluate(model)
-        samples = getattr(formulation, "data").n_samples  # noqa: B009 -- every formulation of this library has data
-        check = Check("objective", True, f"{value:.6f} recomputed from {samples:,} samples")
+        check = Check("objective", True, f"{value:.6f} recomputed from {formulation.n_samples:,} samples")
         return Certificate((*formulation.check(model), check, *_distance(model, formulation)))
     return certify_run(
         model,
@@ -53,8 +53,8 @@ def certify(model: Any, formulation: Formulation, result: Result | None = None) 
         tolerances=Tolerances(
             float(result.settings.get("rel_gap", 0.0)), float(result.settings.get("abs_gap", 0.0)), formulation.scale
         ),
-        bound_source=str(result.stats.get("bound_source", result.solver_name)),
-        reproved=reproved_bound(result.stats, formulation),
+        bound_source=result.bound_source or result.solver_name,
+        reproved=reproved_bound(result, formulation),
     )
 
 
@@ -72,7 +72,6 @@ def certify_run(
 ) -> Certificate:
     """Checks of a model together with the claims of the run that found it."""
     value = formulation.evaluate(model)
-    samples = getattr(formulation, "data").n_samples  # noqa: B009
     reported = bounds.primal_bound
     violation = formulation.infeasibility(model)
     if violation > 0:
@@ -80,7 +79,7 @@ def certify_run(
         objective = f"{value:.6f} recomputed, but the constraints are violated by {violation:.3g}: no bound"
     else:
         agrees = reported is not None and abs(value - reported) <= OBJECTIVE_TOLERANCE * max(1.0, abs(value))
-        objective = f"{value:.6f} recomputed from {samples:,} samples, {_number(reported)} reported"
+        objective = f"{value:.6f} recomputed from {formulation.n_samples:,} samples, {_number(reported)} reported"
     checks = [
         *formulation.check(model),
         Check("objective", agrees, objective),
@@ -120,14 +119,11 @@ class ReprovedBound:
     detail: str
 
 
-def reproved_bound(stats: Mapping[str, Any], formulation: Formulation) -> ReprovedBound | None:
+def reproved_bound(answer: Result | SolverResult, formulation: Formulation) -> ReprovedBound | None:
     """A bound that was computed anew: beside a search while it ran, or here from the multipliers that it left."""
-    value, proof = stats.get("bound_reproved"), stats.get("proof", {})
-    if value is not None:
-        counted = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in proof.items())
-        return ReprovedBound(formulation.sense.sign * float(value), f"beside the search, {counted}")
-    multipliers = stats.get("multipliers")
-    proved = None if multipliers is None else formulation.prove_bound(multipliers)
+    if answer.proof is not None:
+        return ReprovedBound(formulation.sense.sign * answer.proof.value, f"beside the search, {answer.proof}")
+    proved = None if answer.multipliers is None else formulation.prove_bound(answer.multipliers)
     return None if proved is None else ReprovedBound(proved, "the Lagrangian value of the solver's last multipliers")
 
 

@@ -102,14 +102,14 @@ def distance_to_optimum(
     if not isinstance(formulation, MaxMarginRelaxation):
         raise InputError(f"The distance is to the optimum of a MaxMarginRelaxation, got {type(formulation).__name__}.")
     start = formulation.encode(model)
-    program = formulation.build()
+    program = formulation.program
     engine = replace(solver or _engine_for(program), time_limit=time_limit, rel_gap=rel_gap)
     answer = engine.solve(program, start=start)
     dual, best = answer.bounds.dual_bound, answer.bounds.primal_bound
     value = formulation.evaluate(model)
     bound = formulation.trivial_bound() if dual is None else dual
     known = value if best is None else min(best, value)
-    return Distance(value, min(bound, value), known, engine.name, float(answer.stats["solve_sec"]))
+    return Distance(value, min(bound, value), known, engine.name, answer.seconds)
 
 
 def _engine_for(program: ConvexProgram) -> Solver:

@@ -100,7 +100,7 @@ class Job:
     def _finish(self, program: Program | None, answer: SolverResult | None) -> Result:
         state, engine = self.state, self.engine
         formulation = state.formulation
-        counters = {} if answer is None else {k: answer.stats.get(k) for k in ("nodes", "iterations")}
+        counters = {} if answer is None else {"nodes": answer.nodes, "iterations": answer.iterations}
         state.settle()
         solution = None if state.best is None else formulation.encode(state.best, state.kind)
         status = state.termination(answer)
@@ -117,7 +117,7 @@ class Job:
                 tolerances=state.tolerances,
                 bound_source=f"{state.bound_source} {self.version}" if by_engine else state.bound_source,
                 extra=() if program is None or solution is None else (state.check_vector(program, solution),),
-                reproved=reproved_bound(answer.stats, formulation) if answer is not None else None,
+                reproved=reproved_bound(answer, formulation) if answer is not None else None,
             )
         raw_status = answer.raw_status if answer is not None else "solver not called"
         if status is TerminationStatus.OPTIMAL and not certificate.ok:
@@ -125,10 +125,8 @@ class Job:
             failed = "; ".join(map(str, certificate.failures))
             logger.error("the answer of %s failed its checks: %s", engine.name, failed)
             status, raw_status = TerminationStatus.NUMERICAL_ERROR, f"{raw_status}; its certificate failed: {failed}"
-        stats = dict(answer.stats) if answer is not None else {}
+        stats = {} if answer is None else answer.figures
         stats |= {"bound_source": state.bound_source, "incumbent_source": state.best_source}
-        if answer is not None:
-            stats["solver_trace"] = answer.trace
         spent = {k: self._seconds.get(k, 0.0) for k in ("build", "heuristics", "solve")}
         return Result(
             model=state.best,
@@ -148,6 +146,10 @@ class Job:
             program_size=self.size,
             settings=dict(self.settings),
             stats=stats,
+            bound_source=state.bound_source,
+            proof=None if answer is None else answer.proof,
+            multipliers=None if answer is None else answer.multipliers,
+            solver_trace=None if answer is None else answer.trace,
         )
 
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
@@ -221,10 +221,11 @@ def held_out_parts(
 
 def _points(formulation: SoftmaxParameters, grid: Mapping[str, Sequence[float]] | None) -> list[dict[str, Any]]:
     """Points of the grid, the last name varying fastest."""
+    settings = {f.name for f in fields(formulation)} - {"data", "structure", "validation"}
     if grid is None:
-        grid = {name: values for name, values in DEFAULT_GRID.items() if hasattr(formulation, name)}
+        grid = {name: values for name, values in DEFAULT_GRID.items() if name in settings}
     for name, values in grid.items():
-        if not hasattr(formulation, name) or name in ("data", "structure", "validation"):
+        if name not in settings:
             raise InputError(f"{type(formulation).__name__} has no setting {name!r} to tune.")
         if not len(values):
             raise InputError(f"The grid lists no values for {name!r}.")

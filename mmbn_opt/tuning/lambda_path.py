@@ -178,7 +178,7 @@ class _Walk:
     def __init__(self, relaxation: MaxMarginRelaxation, train: NDArray[np.intp], held: NDArray[np.intp]) -> None:
         self._part = replace(relaxation, data=relaxation.data.subset(train))
         self._test = relaxation.data.subset(held)
-        self._program = self._part.build()
+        self._program = self._part.program
         self._w: FloatArray = self._part.encode(self._part.maximum_likelihood)
         self._y: FloatArray | None = None
 
@@ -195,8 +195,8 @@ class _Walk:
         if answer.termination_status is TerminationStatus.INTERRUPTED:
             return None
         assert answer.solution is not None
-        self._w, self._y = answer.solution, answer.stats.get("multipliers")
-        return _rate(self._part.recover(self._w), self._test), answer.bounds.gap_rel, answer.stats["solve_sec"]
+        self._w, self._y = answer.solution, answer.multipliers
+        return _rate(self._part.recover(self._w), self._test), answer.bounds.gap_rel, answer.seconds
 
 
 def _rate(model: LogLinearClassifier, data: DiscreteDataset) -> float:

@@ -5,7 +5,7 @@ from mmbn_opt.programs.base import ProgramKind
 MATRICES: dict[ProgramKind, tuple[str, ...]] = {
     ProgramKind.MIXED_INTEGER: ("highs", "scipy", "scip", "cbc"),
     ProgramKind.IMPLICIT_CONCAVE: ("branch_and_cut", "scip-cuts"),
-    ProgramKind.LINEAR_CHOICE: ("subset_search",),
+    ProgramKind.LINEAR_CHOICE: ("subset_search", "branch_and_cut", "scip-cuts"),
     ProgramKind.CONVEX: (
         "convex",
         "interior_point",

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from mmbn_opt.results.status import SolutionStatus
 from mmbn_opt.solvers.incumbents import IncumbentPool
-from mmbn_opt.solvers.mixed_integer._ledger import box_bound
 
 INF = float("inf")
 BIG_M = 1e4
@@ -90,12 +89,12 @@ def test_the_pool_keeps_its_own_copy() -> None:
 
 @pytest.mark.parametrize("case", [case for case in PROGRAMS if case.optimum is not None], ids=lambda case: case.name)
 def test_the_bound_of_the_box_is_a_bound(case) -> None:
-    bound = box_bound(case.program)
+    bound = case.program.box_bound
     assert bound is None or bound <= case.optimum + 1e-9
 
 
 def test_choice_groups_tighten_the_bound_of_the_box_unless_they_overlap() -> None:
     program = make_program([-1.0, -2.0, -4.0], [[1, 1, 1]], [1], [1], [0] * 3, [1] * 3, range(3))
-    assert box_bound(program) == -7.0
-    assert box_bound(replace(program, choice_groups=(np.array([0, 1, 2]),))) == -4.0
-    assert box_bound(replace(program, choice_groups=(np.array([0, 1]), np.array([1, 2])))) == -6.0
+    assert program.box_bound == -7.0
+    assert replace(program, choice_groups=(np.array([0, 1, 2]),)).box_bound == -4.0
+    assert replace(program, choice_groups=(np.array([0, 1]), np.array([1, 2]))).box_bound == -6.0

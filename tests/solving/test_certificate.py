@@ -103,10 +103,10 @@ def test_a_bound_that_was_proved_beside_the_search_is_ok_and_no_more_than_that(p
     check = next(check for check in result.certificate.checks if check.name == "bound proved")
     assert check.ok is True
     assert "computed anew" in check.detail, f"{result!r} {result.raw_status}"
-    assert result.stats["bound_reproved"] is not None
+    assert result.proof is not None
     again = mm.certify(result.model, form, result)
     assert again.ok
     # In the program's sense, a minimum, a proof of less is a smaller number.
-    less = dataclasses.replace(result, stats={**result.stats, "bound_reproved": result.stats["bound_reproved"] - 5.0})
+    less = dataclasses.replace(result, proof=dataclasses.replace(result.proof, value=result.proof.value - 5.0))
     check = next(check for check in mm.certify(result.model, form, less).checks if check.name == "bound proved")
     assert check.ok is None

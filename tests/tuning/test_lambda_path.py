@@ -60,5 +60,5 @@ def test_wrong_paths_are_refused(data):
 def test_known_multipliers_and_point_are_a_start_of_small_gap(data):
     program = mm.MaxMarginRelaxation(data, mm.naive_bayes(data), gamma=5.0).build()
     first = FirstOrderSolver(rel_gap=1e-4).solve(program)
-    again = FirstOrderSolver(rel_gap=1e-4, multipliers=first.stats["multipliers"]).solve(program, start=first.solution)
+    again = FirstOrderSolver(rel_gap=1e-4, multipliers=first.multipliers).solve(program, start=first.solution)
     assert again.stats["iterations"] < first.stats["iterations"]

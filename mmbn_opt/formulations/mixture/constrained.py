@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from ...mixtures.classifier import DecisionRule, MixtureClassifier, MixturePart
 from ...mixtures.density import MixtureDensity
 from ...mixtures.fitting import em_density, k_means_density
 from ...programs.base import ProgramKind, ProgramSize
-from ...programs.nonlinear import AlgebraicProgram, ConstraintTargets
+from ...programs.nonlinear import ConstraintTargets, NonlinearProgram
 from ...results.result import Check
 from ...results.status import BoundKind, Sense
 from ..base import Formulation, Start
@@ -132,6 +132,16 @@ class ConstrainedMaximumMargin(Formulation):
         """The samples, checked and standardised."""
         return NumericDataset.from_arrays(self.X, self.y, missing=self.missing)
 
+    @property
+    def n_samples(self) -> int:
+        """Samples of both classes."""
+        return self.data.n_samples
+
+    @property
+    def watched(self) -> bool:
+        """Whether there are validation data."""
+        return self.validation is not None
+
     @cached_property
     def signs(self) -> FloatArray:
         """+1 for samples of the first class, -1 for those of the second."""
@@ -175,16 +185,15 @@ class ConstrainedMaximumMargin(Formulation):
         """The program's functions."""
         return CmmObjective(self.data.z, self.signs, self.layout, float(self.h), float(self.xi), float(self.tau))
 
-    def build(self, kind: ProgramKind = ProgramKind.NONLINEAR) -> AlgebraicProgram:
-        """Emit minus the margin with gradient, constraints, Jacobian and box; `monitor` with validation data.
+    if TYPE_CHECKING:
 
-        ``program.algebraic(program.x0).model`` is the same program for Pyomo.
-        """
-        if kind not in self.emits:
-            raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.emits))}, not {kind}.")
+        def build(self, kind: ProgramKind | None = None) -> NonlinearProgram:
+            """Minus the margin with gradient, constraints, Jacobian and box; `monitor` with validation data."""
+
+    def _build(self, kind: ProgramKind) -> NonlinearProgram:
         objective = self.objective()
         lower, upper = parameter_box(self.layout, self.data.z)
-        return AlgebraicProgram(
+        return NonlinearProgram(
             objective.value_and_gradient,
             x0=self.encode(self.trivial_start().model),
             lower=lower,

@@ -79,6 +79,11 @@ class StructureParameters(Formulation):
         """Which CPT entries the vector holds, and where."""
         return ParameterLayout(self.structure, self.data.cardinalities)
 
+    @property
+    def n_samples(self) -> int:
+        """Samples, equal ones counted apart."""
+        return self.data.n_samples
+
     @cached_property
     def merged(self) -> DiscreteDataset:
         """The data with equal rows merged."""

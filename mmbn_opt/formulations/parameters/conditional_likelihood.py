@@ -70,9 +70,9 @@ class ConditionalLikelihood(SoftmaxParameters):
     def _margins(self) -> MarginOperator:
         return margin_operator(self.layout, self.merged)
 
-    def build(self, kind: ProgramKind = ProgramKind.NONLINEAR) -> NonlinearProgram:
-        """Emit minus the objective with its gradient and its bound; `monitor` is there with validation data."""
-        return replace(super().build(kind), bound=lambda beta: -self.bound_from(self.recover(beta)))
+    def _build(self, kind: ProgramKind) -> NonlinearProgram:
+        """Minus the objective with its gradient and its bound; `monitor` is there with validation data."""
+        return replace(super()._build(kind), bound=lambda beta: -self.bound_from(self.recover(beta)))
 
     def bound_from(self, model: BayesianNetwork) -> float:
         """No network whose probabilities are at least 1e-10 (or the least of this one) has a larger objective.

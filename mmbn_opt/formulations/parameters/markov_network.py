@@ -4,12 +4,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from ..._arrays import FloatArray
-from ...exceptions import InputError
 from ...networks.log_linear import LogLinearClassifier
 from ...networks.network import BayesianNetwork
 from ...programs.base import ProgramKind, ProgramSize
@@ -93,14 +92,16 @@ class MaxMarginMarkovNetwork(StructureParameters):
             max_rows=self.max_nonzeros, max_nonzeros=self.max_nonzeros, what=self.title
         )
 
-    def build(self, kind: ProgramKind = ProgramKind.QUADRATIC) -> MarkovProgram:
-        """Emit the quadratic program."""
-        if kind not in self.emits:
-            raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.emits))}, not {kind}.")
+    if TYPE_CHECKING:
+
+        def build(self, kind: ProgramKind | None = None) -> MarkovProgram:
+            """The quadratic program."""
+
+    def _build(self, kind: ProgramKind) -> MarkovProgram:
         return self.program
 
     def prove_bound(self, multipliers: FloatArray) -> float:
-        """Lower bound of the optimum, computed afresh from multipliers (``stats["multipliers"]`` of a result)."""
+        """Lower bound of the optimum, computed afresh from multipliers (``multipliers`` of a result)."""
         return self.program.dual_value(multipliers)
 
     def recover(self, solution: FloatArray) -> LogLinearClassifier:

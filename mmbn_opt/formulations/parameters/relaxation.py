@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -165,10 +165,12 @@ class MaxMarginRelaxation(StructureParameters):
         """Raise `SizeLimitError` when the multipliers would be too many; a matrix is refused where one is needed."""
         self._refuse_margins()
 
-    def build(self, kind: ProgramKind = ProgramKind.CONVEX) -> ConvexProgram:
-        """Emit the convex program."""
-        if kind not in self.emits:
-            raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.emits))}, not {kind}.")
+    if TYPE_CHECKING:
+
+        def build(self, kind: ProgramKind | None = None) -> ConvexProgram:
+            """The convex program."""
+
+    def _build(self, kind: ProgramKind) -> ConvexProgram:
         return self.program
 
     def linear_program(self) -> MixedIntegerProgram:
@@ -181,7 +183,7 @@ class MaxMarginRelaxation(StructureParameters):
         return self.program.scale
 
     def prove_bound(self, multipliers: FloatArray) -> float:
-        """Lower bound of the optimum, computed afresh from multipliers (``stats["multipliers"]`` of a result).
+        """Lower bound of the optimum, computed afresh from multipliers (``multipliers`` of a result).
 
         Parameters
         ----------

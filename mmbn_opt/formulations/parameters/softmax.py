@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -52,6 +52,11 @@ class SoftmaxParameters(StructureParameters):
 
     # -- the pieces ---------------------------------------------------------------------------------------------
 
+    @property
+    def watched(self) -> bool:
+        """Whether there are validation data."""
+        return self.validation is not None
+
     def with_validation(self, validation: DiscreteDataset | float, *, seed: int = 0) -> Self:
         """A copy that watches the classification rate on `validation`.
 
@@ -87,10 +92,12 @@ class SoftmaxParameters(StructureParameters):
         """One column a parameter."""
         return ProgramSize(self.layout.size, 0, 0, 0)
 
-    def build(self, kind: ProgramKind = ProgramKind.NONLINEAR) -> NonlinearProgram:
-        """Emit minus the objective with its gradient; `monitor` is there when there are validation data."""
-        if kind not in self.emits:
-            raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.emits))}, not {kind}.")
+    if TYPE_CHECKING:
+
+        def build(self, kind: ProgramKind | None = None) -> NonlinearProgram:
+            """Minus the objective with its gradient; `monitor` is there when there are validation data."""
+
+    def _build(self, kind: ProgramKind) -> NonlinearProgram:
         objective = Objective(self.layout, self.merged, self._pass, self.threads)
         monitor = None
         if self.validation is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, Literal, overload
+from typing import TYPE_CHECKING, ClassVar, Literal, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -72,7 +72,7 @@ class StructureFormulation(Formulation):
     bound_kind: ClassVar[BoundKind] = BoundKind.EXACT
 
     def __post_init__(self) -> None:
-        if not _is_whole(self.max_parents) or self.max_parents < 1:
+        if type(self.max_parents) is not int or self.max_parents < 1:
             raise InputError(f"max_parents must be a whole number >= 1, got {self.max_parents!r}.")
         object.__setattr__(self, "required_edges", tuple((str(a), str(b)) for a, b in self.required_edges))
         object.__setattr__(self, "forbidden_edges", tuple((str(a), str(b)) for a, b in self.forbidden_edges))
@@ -91,6 +91,11 @@ class StructureFormulation(Formulation):
                 f"The restriction is for {len(self.restriction.partners) - 1} features, the data have "
                 f"{self.data.n_features}; make it from these data."
             )
+
+    @property
+    def n_samples(self) -> int:
+        """Samples, equal ones counted apart."""
+        return self.data.n_samples
 
     @cached_property
     def merged(self) -> DiscreteDataset:
@@ -156,16 +161,15 @@ class StructureFormulation(Formulation):
 
     def estimate_size(self, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> ProgramSize:
         """Rows, columns and an upper estimate of the non-zeros, without building anything large."""
-        if kind is ProgramKind.IMPLICIT_CONCAVE:
-            n, nodes = self.candidates.n_columns, self.candidates.n_nodes
-            return ProgramSize(n, n, 2 * nodes - 1, n * nodes)
-        structure_columns = self.candidates.n_columns
+        structure_columns, nodes = self.candidates.n_columns, self.candidates.n_nodes
+        if kind is not ProgramKind.MIXED_INTEGER:
+            return ProgramSize(structure_columns, structure_columns, 2 * nodes - 1, structure_columns * nodes)
         order_rows, order_columns = count_acyclicity(self.candidates, self.acyclicity)
-        rows = self.candidates.n_nodes + order_rows + self._score_rows()
+        rows = nodes + order_rows + self._score_rows()
         columns = structure_columns + self._score_columns() + order_columns
         c = self.candidates.class_index
         varying = structure_columns - sum(c not in s for options in self.candidates.sets[:-1] for s in options)
-        dense = self._score_rows() * (varying + 1) + structure_columns * (2 * self.candidates.n_nodes)
+        dense = self._score_rows() * (varying + 1) + structure_columns * 2 * nodes
         return ProgramSize(columns, structure_columns, rows, dense)
 
     def refuse_oversized(self, kind: ProgramKind) -> None:
@@ -181,20 +185,22 @@ class StructureFormulation(Formulation):
         bounds of the score columns, and the offset.
         """
 
-    @overload
-    def build(self, kind: Literal[ProgramKind.MIXED_INTEGER] = ...) -> MixedIntegerProgram: ...
+    if TYPE_CHECKING:
 
-    @overload
-    def build(self, kind: Literal[ProgramKind.IMPLICIT_CONCAVE]) -> ChoiceProgram: ...
+        @overload
+        def build(self, kind: Literal[ProgramKind.MIXED_INTEGER] | None = None) -> MixedIntegerProgram: ...
 
-    @overload
-    def build(self, kind: ProgramKind) -> Program: ...
+        @overload
+        def build(self, kind: Literal[ProgramKind.IMPLICIT_CONCAVE, ProgramKind.LINEAR_CHOICE]) -> ChoiceProgram: ...
 
-    def build(self, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> Program:
-        """Emit the program: columns are the parent sets, then, in the row form, the score and the order columns."""
-        if kind not in self.emits:
-            raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.emits))}, not {kind}.")
-        if kind is ProgramKind.IMPLICIT_CONCAVE:
+        @overload
+        def build(self, kind: ProgramKind | None = None) -> Program: ...
+
+        def build(self, kind: ProgramKind | None = None) -> Program:
+            """Columns are the parent sets, then, in the row form, the score and the order columns."""
+
+    def _build(self, kind: ProgramKind) -> Program:
+        if kind is not ProgramKind.MIXED_INTEGER:
             return self._build_projected()
         self.refuse_oversized(kind)
         candidates, acyclic = self.candidates, self._acyclicity_rows
@@ -226,9 +232,7 @@ class StructureFormulation(Formulation):
             integrality=np.arange(n_columns) < n_structure,
             offset=offset,
             column_names=self._column_names(n_score, acyclic.ordered),
-            choice_groups=tuple(
-                np.arange(a, b) for a, b in zip(candidates.offsets[:-1], candidates.offsets[1:], strict=True)
-            ),
+            choice_groups=tuple(np.arange(a, b) for a, b in pairwise(candidates.offsets)),
         )
 
     def _projected_score(self) -> tuple[FloatArray, ConcaveTerm | None, float]:
@@ -290,7 +294,7 @@ class StructureFormulation(Formulation):
         choice = self.choice_of(model.structure)
         eta = np.zeros(self.candidates.n_columns)
         eta[choice] = 1.0
-        if kind is ProgramKind.IMPLICIT_CONCAVE:
+        if kind is not ProgramKind.MIXED_INTEGER:
             return eta
         return np.concatenate(
             [eta, self._score_values(choice), order_values(self.structure_of(choice), self._acyclicity_rows)]
@@ -350,7 +354,3 @@ class StructureFormulation(Formulation):
             "margins; sets without the class node and columns of one state change none"
         )
         return Check("candidates cover the class", missing is None, missing or words)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from ...networks.network import BayesianNetwork
 from ...networks.parent_families import EdgeRules, Family, all_families, margin_families
 from ...networks.structure import Structure
 from ...networks.structure_class import StructureClass
-from ...programs.base import ProgramKind, ProgramSize
+from ...programs.base import ProgramKind
 from ...results.result import Check
 from ...scores.local import dominated_columns, local_scores
 from ...scores.predictive import DecomposableScore, family_score, structure_score
@@ -140,22 +140,10 @@ class DecomposableStructure(StructureFormulation):
         cost = np.repeat(best, np.diff(self.candidates.offsets)) - self.local_scores
         return None, cost, np.zeros(0), np.zeros(0), -float(best.sum())
 
-    def estimate_size(self, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> ProgramSize:
-        """Rows, columns and an upper estimate of the non-zeros, without building anything large."""
-        return super().estimate_size(_as_built(kind))
-
     def refuse_oversized(self, kind: ProgramKind) -> None:
         """Raise `SizeLimitError` when a network or the row form would be over the limits."""
         refuse_large_choice(self.data, self.candidates)
         super().refuse_oversized(kind)
-
-    def build(self, kind: Any = ProgramKind.MIXED_INTEGER) -> Any:
-        """Emit the program; both kinds of choice program are one and the same `ChoiceProgram`."""
-        return super().build(_as_built(kind))
-
-    def encode(self, model: BayesianNetwork, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> FloatArray:
-        """Program vector of a network; see `StructureFormulation.encode`."""
-        return super().encode(model, _as_built(kind))
 
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
         """Naive Bayes, TAN by conditional mutual information, then what a search over orders finds from the better one.
@@ -190,7 +178,3 @@ class DecomposableStructure(StructureFormulation):
     def evaluate(self, model: BayesianNetwork) -> float:
         """Score of a network's structure on the data."""
         return structure_score(model.structure, self.data, self.score, self.ess)
-
-
-def _as_built(kind: ProgramKind) -> ProgramKind:
-    return ProgramKind.IMPLICIT_CONCAVE if kind is ProgramKind.LINEAR_CHOICE else kind

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._arrays import FloatArray
-from ...exceptions import SolverError
 from ...programs.choice import ChoiceProgram, ConcaveTerm
 from ...programs.lagrangian import find_hub
+from ...programs.mixed_integer import MixedIntegerProgram
 from ..hosting.link import EngineAnswer, EngineJob, EngineLink
 from ..mixed_integer.scip_engine import STOPPED_WHILE_BUILDING, Session, open_session
 from .branch_and_cut.clusters import ClusterSeparator
@@ -99,16 +100,33 @@ def regroup(term: ConcaveTerm | None, groups: int | None) -> ConcaveTerm | None:
     return term.regrouped(groups)
 
 
-def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
+def explicit_rows(program: ChoiceProgram) -> MixedIntegerProgram:
+    """One row a node and the program's own rows; the offset stands for the most that the term can be.
+
+    So the rows alone bound the optimum.
+    """
+    n, nodes = program.n_columns, program.n_nodes
+    choose = sp.csr_array((np.ones(n), (program.owner, np.arange(n))), shape=(nodes, n))
+    return MixedIntegerProgram(
+        c=program.c,
+        A=sp.csr_array(sp.vstack([choose, program.A], format="csr")),
+        row_lower=np.concatenate([np.ones(nodes), np.full(program.A.shape[0], -np.inf)]),
+        row_upper=np.concatenate([np.ones(nodes), program.row_upper]),
+        col_lower=np.zeros(n),
+        col_upper=np.ones(n),
+        integrality=np.ones(n, dtype=bool),
+        offset=program.offset - program.most,
+    ).canonical()
+
+
+def run(job: EngineJob[ChoiceProgram], link: EngineLink) -> EngineAnswer:
     """The engine: runs in a thread of the user's process or in a child process."""
-    program: ChoiceProgram | None = getattr(job.program, "choice", None)
-    if program is None:
-        raise SolverError("The program handed to the cutting engine holds no choice program.")
+    program = job.program
     options = dict(job.options)
     cuts = Cuts(program, regroup(program.term, options.pop("groups", None)))
     # Linear programs are kept tighter than cuts are asked for: else a cut that is there could be found again.
     job = replace(job, options={**_KEEP_CORRECT, **options}, feasibility_tol=min(job.feasibility_tol, TOLERANCE / 10))
-    session = open_session(job, link)
+    session = open_session(job, explicit_rows(program), link)
     if session is None:
         return STOPPED_WHILE_BUILDING
     model = session.model

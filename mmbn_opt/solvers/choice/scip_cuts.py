@@ -3,63 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numpy as np
-import scipy.sparse as sp
-
 from ..._arrays import FloatArray
 from ...exceptions import InputError, MissingDependencyError
 from ...programs.base import ProgramKind
 from ...programs.choice import ChoiceProgram
-from ...programs.mixed_integer import MixedIntegerProgram
 from ..base import Availability, SolverCallback, SolverResult
 from ..mixed_integer.run import run_engine
 from ..mixed_integer.scip import ScipSolver
 
-__all__ = ["ChoiceMaster", "ScipCutsSolver"]
-
-
-@dataclass(frozen=True, eq=False)
-class ChoiceMaster(MixedIntegerProgram):
-    """The explicit rows of a choice program; its objective and what is feasible are those of the choice program.
-
-    The offset stands for the most that the term can be, so that the rows alone bound the optimum.
-
-    Parameters
-    ----------
-    choice : ChoiceProgram or None
-        The program meant.
-    """
-
-    choice: ChoiceProgram | None = None
-
-    @classmethod
-    def of(cls, program: ChoiceProgram) -> "ChoiceMaster":
-        """One row a node, and the program's own rows."""
-        n, nodes = program.n_columns, program.n_nodes
-        choose = sp.csr_array((np.ones(n), (program.owner, np.arange(n))), shape=(nodes, n))
-        most = 0.0 if program.term is None else float(program.term.upper.sum())
-        return cls(
-            c=program.c,
-            A=sp.csr_array(sp.vstack([choose, program.A], format="csr")),
-            row_lower=np.concatenate([np.ones(nodes), np.full(program.A.shape[0], -np.inf)]),
-            row_upper=np.concatenate([np.ones(nodes), program.row_upper]),
-            col_lower=np.zeros(n),
-            col_upper=np.ones(n),
-            integrality=np.ones(n, dtype=bool),
-            offset=program.offset - most,
-            primal_heuristic=program.primal_heuristic,
-            choice=program,
-        )
-
-    def value(self, x: FloatArray) -> float:
-        """Objective of the choice program."""
-        assert self.choice is not None
-        return self.choice.value(x)
-
-    def violation(self, x: FloatArray) -> float:
-        """Largest violation of the choice program."""
-        assert self.choice is not None
-        return max(self.choice.violation(x), super().violation(x))
+__all__ = ["ScipCutsSolver"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +32,7 @@ class ScipCutsSolver(ScipSolver):
 
     name: ClassVar[str] = "scip-cuts"
     title: ClassVar[str] = "SCIP with cuts of the concave term"
-    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.IMPLICIT_CONCAVE})
+    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.IMPLICIT_CONCAVE, ProgramKind.LINEAR_CHOICE})
 
     @classmethod
     def availability(cls) -> Availability:
@@ -106,4 +58,4 @@ class ScipCutsSolver(ScipSolver):
         # SCIP's log can be caught only from a child; otherwise its interruption is prompt and a thread will do.
         isolate = self.verbose if self.isolate is None else self.isolate
         engine = f"{__package__}._scip_cuts_engine:run"
-        return run_engine(self, engine, ChoiceMaster.of(program), callback, start, isolate=isolate)
+        return run_engine(self, engine, program, callback, start, isolate=isolate)

@@ -3,12 +3,13 @@
 from abc import abstractmethod
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..._arrays import FloatArray
 from ..._threads import limited_threads
 from ...exceptions import InputError
 from ...programs.base import ProgramKind
+from ...programs.convex import ConvexProgram
 from ..base import Availability, Solver, SolverCallback, SolverResult
 from .run import ConvexRun
 
@@ -60,7 +61,7 @@ class DenseConvexSolver(BuiltInConvexSolver):
     """A convex solver that factors dense matrices."""
 
     def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise a convex program; see `Solver.solve`."""
         # On a shared machine a second BLAS thread made a Newton step ten times slower.
@@ -68,5 +69,5 @@ class DenseConvexSolver(BuiltInConvexSolver):
             return self._solve(program, callback, start)
 
     @abstractmethod
-    def _solve(self, program: Any, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
+    def _solve(self, program: ConvexProgram, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
         """Do the work of `solve`."""

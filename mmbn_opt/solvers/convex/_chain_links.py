@@ -6,6 +6,7 @@ from typing import Any
 
 from ..._arrays import FloatArray
 from ...exceptions import MmbnError
+from ...programs.convex import ConvexProgram
 from ...results.status import TerminationStatus
 from ..base import Solver, SolverCallback, SolverEvent, SolverResult
 from ._built_in import Steps
@@ -69,7 +70,7 @@ class ChainLink:
     @property
     def multipliers(self) -> FloatArray | None:
         """Of its best bound, where it has any."""
-        return None if self.answer is None else self.answer.stats.get("multipliers")
+        return None if self.answer is None else self.answer.multipliers
 
     def _listen(self, event: SolverEvent) -> bool:
         """Put the news into the books of the chain."""
@@ -185,7 +186,9 @@ class AnewLink(ChainLink):
 
     resumable = False
 
-    def __init__(self, solver: Solver, program: Any, run: ConvexRun, *, least: float = 0.0, **place: Any) -> None:
+    def __init__(
+        self, solver: Solver, program: ConvexProgram, run: ConvexRun, *, least: float = 0.0, **place: Any
+    ) -> None:
         super().__init__(solver.name, run, **place)
         self.solver, self.program, self.step = solver, program, least
 

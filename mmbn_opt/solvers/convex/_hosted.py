@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ..._arrays import FloatArray
 from ...programs.base import ProgramKind
+from ...programs.margin_program import MarginProgram
 from ...results.status import TerminationStatus
 from ..base import Solver, SolverCallback, SolverResult
 from ..hosting.attend import Attendance
@@ -46,7 +47,7 @@ class HostedConvexSolver(Solver):
         """What the engine is told, with the seconds that are left."""
 
     def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: MarginProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise a convex program; see `Solver.solve`."""
         books = ConvexRun(self, program, callback, start)
@@ -57,7 +58,7 @@ class HostedConvexSolver(Solver):
             return books.result(TerminationStatus.TIME_LIMIT, "no time was left for the solver")
         job = EngineJob(
             engine=self.engine,
-            program=program,  # the job only carries it
+            program=program,
             start=books.best,
             origin=0.0,
             deadline=None,
@@ -87,9 +88,7 @@ class HostedConvexSolver(Solver):
         books.stop_requested |= attendance.cause is TerminationStatus.INTERRUPTED
         if answer.solution is not None:
             books.offer(answer.solution)
-        stats = dict(answer.stats)
-        y = stats.pop("multipliers", None)
-        if y is not None:
-            books.offer_multipliers(y)
+        if answer.multipliers is not None:
+            books.offer_multipliers(answer.multipliers)
         books.iterations = answer.iterations
-        return books.result(answer.termination_status, answer.raw_status, stats=stats)
+        return books.result(answer.termination_status, answer.raw_status, stats=answer.stats)

@@ -55,7 +55,7 @@ class ConvexChainSolver(Solver):
         return Availability(True, "built in")
 
     def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise a convex program; see `Solver.solve`."""
         run = ConvexRun(self, program, callback, start)

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...programs.base import Program
+from ...programs.convex import ConvexProgram
 from ...results.status import TerminationStatus
 from ..base import Availability
 from ..hosting.link import EngineAnswer, EngineJob, EngineLink
@@ -128,7 +130,7 @@ def _probe(cvxpy_name: str, package: str) -> Availability:
     return Availability(True, found)
 
 
-def solve_problem(problem: Any, job: EngineJob) -> tuple[TerminationStatus, str]:
+def solve_problem(problem: Any, job: EngineJob[Program]) -> tuple[TerminationStatus, str]:
     """Solve a cvxpy problem with the solver and settings of a job; the status, and the solver's own word for it."""
     import cvxpy as cp
 
@@ -141,24 +143,24 @@ def solve_problem(problem: Any, job: EngineJob) -> tuple[TerminationStatus, str]
     return CONIC_STATUS.get(problem.status, TerminationStatus.SOLVER_ERROR), str(problem.status)
 
 
-def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
+def run(job: EngineJob[ConvexProgram], link: EngineLink) -> EngineAnswer:
     """The engine: runs in a thread of the user's process or in a child process."""
     from ...programs.as_cvxpy import cvxpy_model
 
-    program: Any = job.program
+    program = job.program
     model = cvxpy_model(program)
     status, raw = solve_problem(model.problem, job)
     facts = model.problem.solver_stats
     w = model.w.value
     stats = {
         "raw_objective": None if model.problem.value is None else float(model.problem.value) * model.scale,
-        "multipliers": model.multipliers(program) if w is not None else None,
-        "solver_sec": getattr(facts, "solve_time", None),
+        "solver_sec": None if facts is None else facts.solve_time,
     }
     return EngineAnswer(
         status,
         raw,
         None if w is None else np.asarray(w, dtype=np.float64),
-        iterations=getattr(facts, "num_iters", None),
+        iterations=None if facts is None else facts.num_iters,
         stats=stats,
+        multipliers=model.multipliers(program) if w is not None else None,
     )

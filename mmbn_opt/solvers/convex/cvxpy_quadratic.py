@@ -1,12 +1,13 @@
 """Quadratic programs of maximum-margin Markov networks through cvxpy, every answer checked."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...programs.base import ProgramKind
+from ...programs.markov import MarkovProgram
 from ..hosting.link import EngineAnswer, EngineJob, EngineLink
 from .cvxpy_conic import ClarabelSolver, solve_problem
 
@@ -33,11 +34,11 @@ class QuadraticSolver(ClarabelSolver):
     engine: ClassVar[str] = f"{__name__}:run"
 
 
-def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
+def run(job: EngineJob[MarkovProgram], link: EngineLink) -> EngineAnswer:
     """The engine: runs in a thread of the user's process or in a child process."""
     import cvxpy as cp
 
-    program: Any = job.program
+    program = job.program
     margins = program.margins
     matrix, sample, rival = margins.matrix(program.max_nonzeros)
     w, slack = cp.Variable(margins.n_parameters), cp.Variable(margins.n_samples, nonneg=True)
@@ -59,9 +60,7 @@ def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
         status,
         raw,
         None if w.value is None else np.asarray(w.value, dtype=np.float64),
-        iterations=getattr(problem.solver_stats, "num_iters", None),
-        stats={
-            "raw_objective": None if problem.value is None else float(problem.value) * scale,
-            "multipliers": multipliers,
-        },
+        iterations=None if problem.solver_stats is None else problem.solver_stats.num_iters,
+        stats={"raw_objective": None if problem.value is None else float(problem.value) * scale},
+        multipliers=multipliers,
     )

@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from ..._arrays import FloatArray
 from ...exceptions import InputError
+from ...programs.convex import ConvexProgram
 from ...results.status import TerminationStatus
 from ..base import SolverCallback, SolverResult
 from ._built_in import BuiltInConvexSolver, Steps, to_the_end
@@ -31,7 +32,7 @@ class FirstOrderSolver(BuiltInConvexSolver):
         First smoothing, as a share of gamma; used by "smoothing".
     max_iterations : int
     multipliers : float64 array (n_samples, n_classes) or None
-        Where "primal_dual" begins on the other side, for example ``stats["multipliers"]`` of a similar program.
+        Where "primal_dual" begins on the other side, for example ``multipliers`` of the result of a similar program.
 
     Examples
     --------
@@ -61,12 +62,14 @@ class FirstOrderSolver(BuiltInConvexSolver):
             raise InputError(f"tau must be a number > 0, got {self.tau!r}.")
 
     def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise a convex program; see `Solver.solve`."""
         return to_the_end(self.steps(program, callback, start))
 
-    def steps(self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None) -> Steps:
+    def steps(
+        self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
+    ) -> Steps:
         """`solve`, one iteration after the other: between two of them the method can wait."""
         run = ConvexRun(self, program, callback, start)
         state: PrimalDual | SmoothedGradient

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -39,7 +39,7 @@ class InteriorPointSolver(DenseConvexSolver):
         sample; 0 keeps them all.
     max_iterations, max_parameters : int
     multipliers : float64 array (n_samples, n_classes) or None
-        Where it begins on the other side, for example ``stats["multipliers"]`` of another method.
+        Where it begins on the other side, for example ``multipliers`` of the result of another method.
 
     Examples
     --------
@@ -63,10 +63,12 @@ class InteriorPointSolver(DenseConvexSolver):
     title: ClassVar[str] = "Primal-dual interior point"
     own_settings: ClassVar[str] = "warm_seconds, warm_gap, prune, max_iterations, max_parameters, multipliers"
 
-    def _solve(self, program: Any, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
+    def _solve(self, program: ConvexProgram, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
         return to_the_end(self.steps(program, callback, start))
 
-    def steps(self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None) -> Steps:
+    def steps(
+        self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
+    ) -> Steps:
         """`solve`, one iteration after the other: between two of them the method can wait."""
         run = ConvexRun(self, program, callback, start)
         refuse_dense(program, self.max_parameters, self.name)
@@ -75,7 +77,7 @@ class InteriorPointSolver(DenseConvexSolver):
         with run.until_ended(LinAlgError) as ends:
             if self.multipliers is not None:
                 run.offer_multipliers(self.multipliers)
-            warm, known = self._warm(run)
+            warm, known = self._warm(program, run)
             assert run.best is not None
             state = InteriorState(program, run.best, run.bounds.gap_abs, self.prune, known)
             idle, gap, merit = 0, math.inf, math.inf
@@ -98,9 +100,9 @@ class InteriorPointSolver(DenseConvexSolver):
             raw = "gap closed"
         return run.result(status, raw, stats={"warm_sec": warm})
 
-    def _warm(self, run: ConvexRun) -> tuple[float, FloatArray | None]:
+    def _warm(self, program: ConvexProgram, run: ConvexRun) -> tuple[float, FloatArray | None]:
         """Seconds spent on the first-order method and its multipliers; its point and bound go into the books."""
-        seconds = expected_warm_seconds(run.program) if self.warm_seconds is None else self.warm_seconds
+        seconds = expected_warm_seconds(program) if self.warm_seconds is None else self.warm_seconds
         if seconds <= 0 or run.should_stop():
             return 0.0, self.multipliers
 
@@ -117,7 +119,7 @@ class InteriorPointSolver(DenseConvexSolver):
             abs_gap=self.abs_gap,
             multipliers=self.multipliers,
         )
-        answer = first.solve(run.program, callback=on_event, start=run.best)
+        answer = first.solve(program, callback=on_event, start=run.best)
         if answer.termination_status is TerminationStatus.INTERRUPTED:
             run.stop_requested = True
         known = answer.stats.get("multipliers")

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...programs.as_pyomo import write_nl
+from ...programs.convex import ConvexProgram
 from ...results.status import TerminationStatus
 from ..base import Availability
 from ..hosting.link import EngineAnswer, EngineJob, EngineLink
@@ -72,11 +73,11 @@ class IpoptSolver(HostedConvexSolver):
         return {**settings, **limits, **self.options}
 
 
-def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
+def run(job: EngineJob[ConvexProgram], link: EngineLink) -> EngineAnswer:
     """The engine: runs in a thread of the user's process or in a child process."""
     from ...programs.as_pyomo import pyomo_model
 
-    program: Any = job.program
+    program = job.program
     written = pyomo_model(program, job.start)
     if executable() is not None:
         return _run_executable(program, written, job.options)
@@ -94,15 +95,15 @@ def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
         answer.status,
         w,
         iterations=answer.iterations,
+        multipliers=written.multipliers(program, y),
         stats={
             "raw_objective": answer.objective * written.scale,
-            "multipliers": written.multipliers(program, y),
             "iteration_trace": answer.trace,
         },
     )
 
 
-def _run_executable(program: Any, written: Any, options: Mapping[str, Any]) -> EngineAnswer:
+def _run_executable(program: ConvexProgram, written: Any, options: Mapping[str, Any]) -> EngineAnswer:
     answer = solve_model(written.model, options)
     w = np.array([written.model.w[i].value for i in range(program.margins.n_parameters)], dtype=np.float64)
     y = np.array([written.model.dual.get(written.model.margin[r], 0.0) for r in range(len(written.sample))])
@@ -114,9 +115,9 @@ def _run_executable(program: Any, written: Any, options: Mapping[str, Any]) -> E
         answer.status,
         w,
         iterations=len(answer.iterations) - 1 if answer.iterations else None,
+        multipliers=written.multipliers(program, y),
         stats={
             "raw_objective": float(objective) * written.scale,
-            "multipliers": written.multipliers(program, y),
             "iteration_trace": answer.iterations,
             "executable": executable(),
         },

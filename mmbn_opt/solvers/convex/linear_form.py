@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..._arrays import FloatArray
 from ...programs.base import ProgramKind
+from ...programs.convex import ConvexProgram
 from ..base import Availability, Solver, SolverCallback, SolverEvent, SolverResult
 from ..mixed_integer.highs import HighsSolver
 from .run import ConvexRun
@@ -42,7 +43,7 @@ class LinearFormSolver(Solver):
         return HighsSolver.availability()
 
     def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise a convex program that is linear in disguise; see `Solver.solve`."""
         run = ConvexRun(self, program, callback, start)
@@ -66,9 +67,14 @@ class LinearFormSolver(Solver):
         if answer.solution is not None:
             run.offer(program.from_linear_form(answer.solution[:n]))
         if dual is not None and dual > 0:
-            lower = program.gamma * dual if program.gamma is not None else 1.5 * (program.strength * dual) ** (2 / 3)
+            gamma, strength = program.gamma, program.strength
+            if strength is not None:
+                lower = 1.5 * (strength * dual) ** (2 / 3)
+            else:
+                assert gamma is not None
+                lower = gamma * dual
             run.raise_bound(min(lower, run.bounds.primal_bound or lower))
         stats = {"H": hinge, "H_bound": dual, "raw_objective": answer.stats.get("raw_objective")}
         status = answer.termination_status
-        run.iterations = answer.stats.get("iterations")
+        run.iterations = answer.iterations
         return run.result(status, answer.raw_status, stats=stats)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -58,7 +58,7 @@ class LogBarrierSolver(DenseConvexSolver):
     title: ClassVar[str] = "Log-barrier Newton"
     own_settings: ClassVar[str] = "first_mu, newton_steps, max_rounds"
 
-    def _solve(self, program: Any, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
+    def _solve(self, program: ConvexProgram, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
         run = ConvexRun(self, program, callback, start)
         refuse_dense(program, self.max_parameters, self.name)
         assert run.best is not None

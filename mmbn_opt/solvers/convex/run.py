@@ -14,8 +14,9 @@ import numpy as np
 from ..._arrays import FloatArray
 from ..._budget import Budget
 from ...exceptions import InputError
-from ...programs.convex import ConvexProgram
+from ...programs.convex import ConvexProgram, linear_in_disguise
 from ...programs.convex_bounds import admissible_multipliers
+from ...programs.margin_program import MarginProgram
 from ...programs.markov import MarkovProgram
 from ...results.bounds import ObjectiveBounds
 from ...results.status import TerminationStatus
@@ -37,12 +38,14 @@ class ConvexRun(Journal):
     Parameters
     ----------
     solver : Solver
-    program : ConvexProgram
+    program : MarginProgram
     callback : callable or None
     start : float64 array (n,) or None
     """
 
-    def __init__(self, solver: Solver, program: Any, callback: SolverCallback | None, start: FloatArray | None) -> None:
+    def __init__(
+        self, solver: Solver, program: MarginProgram, callback: SolverCallback | None, start: FloatArray | None
+    ) -> None:
         budget = Budget(solver.time_limit)
         if not isinstance(program, (ConvexProgram, MarkovProgram)) or program.kind not in solver.accepts:
             accepted = " and ".join(sorted(f"{kind}s" for kind in solver.accepts))
@@ -52,7 +55,8 @@ class ConvexRun(Journal):
                 f"the start has shape {np.shape(start)}, but the program has {program.margins.n_parameters} parameters."
             )
         super().__init__(solver, callback, scale=program.scale, budget=budget)
-        self.program: Any = program
+        self.program: MarginProgram = program
+        self.published = linear_in_disguise(program)
         self.iterations: int | None = None
         w = np.asarray(start, dtype=np.float64) if start is not None else program.first_point()
         self.offer(w, source="start" if start is not None else "first point", event="start")
@@ -81,8 +85,8 @@ class ConvexRun(Journal):
     def offer_multipliers(self, y: FloatArray) -> None:
         """Keep the bound of some multipliers."""
         candidates = [y]
-        if self.program.is_linear and self.program.margins.n_parameters <= MAX_REPAIRED_PARAMETERS:
-            candidates.append(balanced(self.program, y))
+        if self.published is not None and self.published.margins.n_parameters <= MAX_REPAIRED_PARAMETERS:
+            candidates.append(balanced(self.published, y))
         for table in candidates:
             if self.raise_bound(self.program.dual_value(table)):
                 self.stats["multipliers"] = np.array(table)  # the method goes on with its own
@@ -108,9 +112,9 @@ class ConvexRun(Journal):
         if table is not None:
             facts["bound_reproved"] = self.program.dual_value(table)
             facts["proof"] = {"multipliers": int(np.count_nonzero(table))}
-        if self.program.is_linear:
-            facts |= _published_facts(self.program, self.best, self.bounds)
-            if facts["separable"] and self.program.strength is not None:
+        if self.published is not None:
+            facts |= _published_facts(self.published, self.best, self.bounds)
+            if facts["separable"] and self.published.strength is not None:
                 # The infimum is not attained: whatever scale this point has, it is no optimum.
                 raw_status = f"{raw_status}; {facts['published_degeneracy']}"
                 status = TerminationStatus.SLOW_PROGRESS if status is TerminationStatus.OPTIMAL else status

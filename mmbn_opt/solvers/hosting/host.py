@@ -9,6 +9,7 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
+from ...programs.base import Program
 from .link import EngineJob, EngineLink, Message, serve
 
 __all__ = ["EngineHost", "ThreadHost"]
@@ -75,7 +76,7 @@ class ThreadHost(EngineHost):
     label = "thread"
     fate = "its thread was left behind"
 
-    def __init__(self, job: EngineJob) -> None:
+    def __init__(self, job: EngineJob[Program]) -> None:
         super().__init__()
         self._link = EngineLink(self._deliver, job.origin)
         self._thread = threading.Thread(

@@ -8,11 +8,11 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ..._arrays import FloatArray
 from ...exceptions import InputError
-from ...programs.mixed_integer import MixedIntegerProgram
+from ...programs.base import Program
 from ...results.status import TerminationStatus
 from ..base import SolverEvent
 
@@ -33,15 +33,19 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 
+P_co = TypeVar("P_co", bound=Program, covariant=True)
+
+
 @dataclass(frozen=True, eq=False)
-class EngineJob:
+class EngineJob(Generic[P_co]):
     """Everything that an engine needs; it travels to a child process as it is.
 
     Parameters
     ----------
     engine : str
         ``"module:function"`` of the engine.
-    program : MixedIntegerProgram
+    program : Program
+        Of the class that the engine takes.
     start : float64 array (n_columns,) or None
         A start that was found feasible.
     origin, deadline : float, float or None
@@ -55,7 +59,7 @@ class EngineJob:
     """
 
     engine: str
-    program: MixedIntegerProgram
+    program: P_co
     start: FloatArray | None
     origin: float
     deadline: float | None
@@ -85,7 +89,10 @@ class EngineAnswer:
     solution : float64 array or None
     dual_bound : float or None
     nodes, iterations : int or None
+    multipliers : float64 array or None
+        Of the samples' margins, from engines of convex programs.
     stats : mapping
+        For readers.
     """
 
     termination_status: TerminationStatus
@@ -95,6 +102,7 @@ class EngineAnswer:
     nodes: int | None = None
     iterations: int | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)
+    multipliers: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -134,7 +142,7 @@ class HostDied:
 
 Message = Started | SolverEvent | LogLine | EngineAnswer | EngineFailure | HostDied
 
-Engine = Callable[[EngineJob, "EngineLink"], EngineAnswer]
+Engine = Callable[[EngineJob[Any], "EngineLink"], EngineAnswer]
 
 StopHook = Callable[[bool], None]
 """Called with True when the engine must stop at once, whatever is lost."""
@@ -244,7 +252,7 @@ class Throttle:
         return True
 
 
-def serve(job: EngineJob, link: EngineLink, send: Callable[[Message], None]) -> None:
+def serve(job: EngineJob[Program], link: EngineLink, send: Callable[[Message], None]) -> None:
     """Run the engine of `job` and send its answer, or what went wrong."""
     try:
         module, _, name = job.engine.partition(":")

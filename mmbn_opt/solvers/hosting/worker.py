@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO
 
+from ...programs.base import Program
 from .guard import die_with_parent
 from .link import EngineJob, EngineLink, serve
 from .wire import read_message, write_message
@@ -75,7 +76,7 @@ def begin() -> tuple[BinaryIO, Callable[[object], None]]:
 def main() -> None:
     """Read a job from standard input, run it, send its messages to what was standard output."""
     incoming, send = begin()
-    job: EngineJob = read_message(incoming)
+    job: EngineJob[Program] = read_message(incoming)
     link = EngineLink(send, job.origin, isolated=True)
     threading.Thread(target=obey, args=(incoming, link), daemon=True).start()
     serve(job, link, send)

@@ -21,7 +21,6 @@ from ..ending import Tolerances
 from ..hosting.guard import Guard
 from ..hosting.link import EngineAnswer, EngineJob, EngineLink
 from ._cbc_log import CbcLog
-from ._ledger import box_bound
 from .highs_model import write_program
 
 __all__ = ["run"]
@@ -48,7 +47,7 @@ _LARGEST_SEED = 2**31 - 2
 _READ_BYTES = 65536
 
 
-def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
+def run(job: EngineJob[MixedIntegerProgram], link: EngineLink) -> EngineAnswer:
     """The engine: runs in a thread of the user's process or in a child process."""
     answer = _run_once(job, link, job.program)
     is_mip = bool(job.program.integrality.any())
@@ -62,7 +61,9 @@ def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
     return answer
 
 
-def _run_once(job: EngineJob, link: EngineLink, program: MixedIntegerProgram, *, silent: bool = False) -> EngineAnswer:
+def _run_once(
+    job: EngineJob[MixedIntegerProgram], link: EngineLink, program: MixedIntegerProgram, *, silent: bool = False
+) -> EngineAnswer:
     assert job.workspace is not None
     folder = Path(job.workspace)
     for old in folder.glob("[!.]*"):  # what begins with a dot is not of this program
@@ -93,18 +94,18 @@ def _run_once(job: EngineJob, link: EngineLink, program: MixedIntegerProgram, *,
     return _answer(job, folder, program, log, process.stopped)
 
 
-def _is_closed(log: CbcLog, job: EngineJob) -> bool:
+def _is_closed(log: CbcLog, job: EngineJob[MixedIntegerProgram]) -> bool:
     """Whether the bounds in the log are as close as was asked for."""
     return Tolerances(job.rel_gap, job.abs_gap, scale=0.0).leave_nothing(
         program_bounds(log.primal_bound, log.dual_bound)
     )
 
 
-def _increment(job: EngineJob) -> float:
-    return max(job.abs_gap, MIN_INCREMENT * min(1.0, abs(box_bound(job.program) or 1.0)))
+def _increment(job: EngineJob[MixedIntegerProgram]) -> float:
+    return max(job.abs_gap, MIN_INCREMENT * min(1.0, abs(job.program.box_bound or 1.0)))
 
 
-def _command(job: EngineJob, folder: Path) -> list[str]:
+def _command(job: EngineJob[MixedIntegerProgram], folder: Path) -> list[str]:
     seed = str(1 + job.seed % _LARGEST_SEED)
     settings: dict[str, object] = {
         # Measured against the root relaxation, which can be far from the objective; see `_is_closed`.
@@ -139,7 +140,9 @@ def _write_start(path: Path, program: MixedIntegerProgram, start: FloatArray) ->
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
 
 
-def _answer(job: EngineJob, folder: Path, program: MixedIntegerProgram, log: CbcLog, stopped: bool) -> EngineAnswer:
+def _answer(
+    job: EngineJob[MixedIntegerProgram], folder: Path, program: MixedIntegerProgram, log: CbcLog, stopped: bool
+) -> EngineAnswer:
     words = _first_line(folder / "answer.txt").partition(" - ")[0].partition(" (")[0]
     status = _STATUS.get(words, TerminationStatus.SOLVER_ERROR)
     if status is TerminationStatus.SOLVER_ERROR and log.says_infeasible:

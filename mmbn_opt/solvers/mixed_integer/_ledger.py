@@ -2,57 +2,20 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from ..._arrays import FloatArray
-from ...programs.mixed_integer import MixedIntegerProgram
+from ...programs.base import ColumnProgram
 from ...results.bounds import ObjectiveBounds
 from ...results.trace import TraceRecorder
 from ..base import SolverEvent, program_bounds
 from ..ending import Claim
 from ..incumbents import IncumbentPool
 
-__all__ = ["Ledger", "box_bound", "empty_program_is_feasible", "scale_of"]
+__all__ = ["Ledger", "scale_of"]
 
 
-def box_bound(program: MixedIntegerProgram) -> float | None:
-    """A lower bound on the objective from column bounds and choice groups alone; None when it is not finite.
-
-    Every column takes its cheapest bound, and every choice group the cheapest of its columns, of which exactly one is
-    1: ``sum_g min_{j in g} c_j + sum_{j in no group} min(c_j l_j, c_j u_j) + offset``.
-
-    Examples
-    --------
-    >>> import numpy as np, scipy.sparse as sp
-    >>> program = MixedIntegerProgram(
-    ...     c=np.array([-1.0, -2.0, -3.0]), A=sp.csr_array((0, 3)), row_lower=np.zeros(0), row_upper=np.zeros(0),
-    ...     col_lower=np.zeros(3), col_upper=np.array([1.0, 1.0, 4.0]), integrality=np.ones(3, dtype=bool),
-    ...     choice_groups=(np.array([0, 1]),))
-    >>> box_bound(program)
-    -14.0
-    """
-    cost = program.c
-    free = np.ones(cost.size, dtype=bool)
-    total = program.offset
-    for group in program.choice_groups:
-        # A column in two groups would be counted twice, which is no bound.
-        if free[group].all() and np.unique(group).size == group.size:
-            free[group] = False
-            total += float(cost[group].min())
-    used = free & (cost != 0.0)
-    cheapest = np.where(cost[used] > 0, program.col_lower[used], program.col_upper[used])
-    total += float(cost[used] @ cheapest)
-    return total if np.isfinite(total) else None
-
-
-def scale_of(program: MixedIntegerProgram) -> float:
+def scale_of(program: ColumnProgram) -> float:
     """What the terms of the objective add up to, about: the size of the bound of the box, at least 1."""
-    return max(1.0, abs(box_bound(program) or 0.0))
-
-
-def empty_program_is_feasible(program: MixedIntegerProgram, tolerance: float) -> bool:
-    """Whether a program without columns satisfies its rows, whose activities are all zero."""
-    return bool((program.row_lower <= tolerance).all() and (program.row_upper >= -tolerance).all())
+    return max(1.0, abs(program.box_bound or 0.0))
 
 
 class Ledger:
@@ -60,7 +23,7 @@ class Ledger:
 
     Parameters
     ----------
-    program : MixedIntegerProgram
+    program : ColumnProgram
     tolerance : float
         Feasibility tolerance of the pool.
     source : str
@@ -69,7 +32,7 @@ class Ledger:
         Of the run.
     """
 
-    def __init__(self, program: MixedIntegerProgram, tolerance: float, source: str, recorder: TraceRecorder) -> None:
+    def __init__(self, program: ColumnProgram, tolerance: float, source: str, recorder: TraceRecorder) -> None:
         self.pool = IncumbentPool(program, tolerance)
         self.recorder = recorder
         self.claims: list[Claim] = []
@@ -85,7 +48,7 @@ class Ledger:
         """Write the first record: the start, if it is feasible, and the bound of the box."""
         taken = start is not None and self.pool.offer(start, "start")
         self.recorder.record(
-            primal=self.pool.value, dual=box_bound(self._program), event="start", source="start" if taken else "box"
+            primal=self.pool.value, dual=self._program.box_bound, event="start", source="start" if taken else "box"
         )
         return taken
 

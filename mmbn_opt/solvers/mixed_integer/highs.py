@@ -120,7 +120,7 @@ def _probe() -> Availability:
     return Availability(True, highs.version())
 
 
-def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
+def run(job: EngineJob[MixedIntegerProgram], link: EngineLink) -> EngineAnswer:
     """The engine: runs in a thread of the user's process or in a child process."""
     highs = quiet_highs()
     # Each thread keeps a scheduler from its last run, and refuses to run with another number of threads.
@@ -146,7 +146,7 @@ def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
         _Highs.resetGlobalScheduler(False)
 
 
-def _set_options(highs: Any, job: EngineJob) -> None:
+def _set_options(highs: Any, job: EngineJob[MixedIntegerProgram]) -> None:
     settings = {
         "mip_rel_gap": job.rel_gap,
         "mip_abs_gap": job.abs_gap,
@@ -169,14 +169,14 @@ def _give_start(highs: Any, start: FloatArray) -> None:
     require_ok(highs.setSolution(solution), "the start")
 
 
-def _run_within(highs: Any, job: EngineJob) -> None:
+def _run_within(highs: Any, job: EngineJob[MixedIntegerProgram]) -> None:
     left = job.time_left()
     if left is not None:
         set_option(highs, "time_limit", left)
     highs.run()
 
 
-def _answer(highs: Any, job: EngineJob, watch: "_Watch") -> EngineAnswer:
+def _answer(highs: Any, job: EngineJob[MixedIntegerProgram], watch: "_Watch") -> EngineAnswer:
     status = highs.getModelStatus()
     raw = highs.modelStatusToString(status)
     info = highs.getInfo()
@@ -202,7 +202,7 @@ def _answer(highs: Any, job: EngineJob, watch: "_Watch") -> EngineAnswer:
     return answer
 
 
-def _is_the_start_in_disguise(job: EngineJob, answer: EngineAnswer) -> bool:
+def _is_the_start_in_disguise(job: EngineJob[MixedIntegerProgram], answer: EngineAnswer) -> bool:
     """Whether the vector's own objective is not the one that HiGHS claims to have proved optimal."""
     if answer.termination_status is not TerminationStatus.OPTIMAL or answer.solution is None:
         return False
@@ -211,7 +211,7 @@ def _is_the_start_in_disguise(job: EngineJob, answer: EngineAnswer) -> bool:
     return abs(own - claimed) > 1e-6 * max(1.0, abs(claimed))
 
 
-def _dual_bound(info: Any, job: EngineJob, termination: TerminationStatus) -> float | None:
+def _dual_bound(info: Any, job: EngineJob[MixedIntegerProgram], termination: TerminationStatus) -> float | None:
     """The bound as HiGHS claims it; an LP has one only once it is solved.
 
     ``mip_dual_bound`` can be that of the relaxation although the search was completed; what "optimal" then proves is
@@ -226,12 +226,12 @@ def _dual_bound(info: Any, job: EngineJob, termination: TerminationStatus) -> fl
     return max((bound for bound in bounds if np.isfinite(bound)), default=None)
 
 
-def _own_tolerance(job: EngineJob) -> float:
+def _own_tolerance(job: EngineJob[MixedIntegerProgram]) -> float:
     """Tighter than what counts as feasible: HiGHS's objectives are wrong by up to this, times the weights."""
     return max(job.feasibility_tol * _TIGHTER, _SMALLEST_TOL)
 
 
-def _settle_unbounded_or_infeasible(highs: Any, job: EngineJob) -> tuple[TerminationStatus, str]:
+def _settle_unbounded_or_infeasible(highs: Any, job: EngineJob[MixedIntegerProgram]) -> tuple[TerminationStatus, str]:
     """Drop the objective: a program that is feasible then was unbounded."""
     columns = np.arange(job.program.c.size, dtype=np.int32)
     require_ok(highs.changeColsCost(columns.size, columns, np.zeros(columns.size)), "a zero objective")

@@ -14,6 +14,7 @@ import numpy as np
 from ..._arrays import FloatArray
 from ..._budget import Budget, now
 from ...exceptions import InputError
+from ...programs.base import ColumnProgram
 from ...programs.mixed_integer import MixedIntegerProgram
 from ...results.status import TerminationStatus
 from ..base import Solver, SolverCallback, SolverEvent, SolverResult
@@ -23,7 +24,7 @@ from ..hosting.child import ChildHost
 from ..hosting.host import EngineHost, ThreadHost
 from ..hosting.link import EngineAnswer, EngineJob, LogLine, Message
 from ..journal import Journal
-from ._ledger import Ledger, empty_program_is_feasible, scale_of
+from ._ledger import Ledger, scale_of
 
 __all__ = ["ISOLATE_NONZEROS", "Run", "run_engine", "wants_child"]
 
@@ -46,7 +47,7 @@ class Run(Journal):
     ----------
     solver : Solver
         Whose settings and name count.
-    program : MixedIntegerProgram
+    program : ColumnProgram
         With its heuristic.
     callback : SolverCallback or None
     job : EngineJob
@@ -54,7 +55,7 @@ class Run(Journal):
     """
 
     def __init__(
-        self, solver: Solver, program: MixedIntegerProgram, callback: SolverCallback | None, job: EngineJob
+        self, solver: Solver, program: ColumnProgram, callback: SolverCallback | None, job: EngineJob[ColumnProgram]
     ) -> None:
         super().__init__(solver, callback, scale=scale_of(program), budget=Budget(solver.time_limit, origin=job.origin))
         self._program = program
@@ -121,9 +122,10 @@ class Run(Journal):
         return answer
 
     def _answer_without_columns(self) -> EngineAnswer:
-        if empty_program_is_feasible(self._program, self._job.feasibility_tol):
+        nothing = np.zeros(0)
+        if self._program.violation(nothing) <= self._job.feasibility_tol:
             return EngineAnswer(
-                TerminationStatus.OPTIMAL, "no columns: only the offset is left", np.zeros(0), self._program.offset
+                TerminationStatus.OPTIMAL, "no columns: only the offset is left", nothing, self._program.value(nothing)
             )
         return EngineAnswer(TerminationStatus.INFEASIBLE, "no columns, and a row excludes zero")
 
@@ -198,7 +200,7 @@ def wants_child(isolate: bool | None, program: MixedIntegerProgram) -> bool:
 def run_engine(
     solver: Solver,
     engine: str,
-    program: MixedIntegerProgram,
+    program: ColumnProgram,
     callback: SolverCallback | None,
     start: FloatArray | None,
     *,
@@ -217,10 +219,12 @@ def run_engine(
         ``solver_result`` holds the incumbent and the bound.
     """
     origin = now()
-    _check_input(program, start)
+    engine_program = program.canonical()
+    if start is not None and np.shape(start) != program.c.shape:
+        raise InputError(f"the start has shape {np.shape(start)}, but the program has {program.c.size} columns.")
     job = EngineJob(
         engine=engine,
-        program=_canonical(program),
+        program=engine_program,
         start=None,
         origin=origin,
         deadline=None if solver.time_limit is None else origin + solver.time_limit,
@@ -235,23 +239,3 @@ def run_engine(
         executable=executable,
     )
     return Run(solver, program, callback, job).execute(start, isolate)
-
-
-def _canonical(program: MixedIntegerProgram) -> MixedIntegerProgram:
-    """The program as engines get it: at most one entry a cell, and no heuristic, which stays in this thread."""
-    matrix = program.A
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    return replace(program, A=matrix, primal_heuristic=None)
-
-
-def _check_input(program: MixedIntegerProgram, start: FloatArray | None) -> None:
-    for name in ("row_lower", "row_upper", "col_lower", "col_upper"):
-        bad = np.flatnonzero(np.isnan(getattr(program, name)))
-        if bad.size:
-            raise InputError(
-                f"MixedIntegerProgram.{name} holds NaN at position {bad[0]}; use an infinity for a side that is free."
-            )
-    if start is not None and np.shape(start) != program.c.shape:
-        raise InputError(f"the start has shape {np.shape(start)}, but the program has {program.c.size} columns.")

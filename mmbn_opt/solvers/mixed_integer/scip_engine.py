@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._arrays import FloatArray
 from ..._budget import now
+from ...programs.base import Program
 from ...programs.mixed_integer import MixedIntegerProgram
 from ...results.status import TerminationStatus
 from ..hosting.link import EngineAnswer, EngineJob, EngineLink, Throttle
@@ -56,7 +57,7 @@ STOPPED_WHILE_BUILDING = EngineAnswer(TerminationStatus.INTERRUPTED, "stopped wh
 class Session:
     """A model that holds the program's rows, with its columns and what watches over it."""
 
-    job: EngineJob
+    job: EngineJob[Program]
     link: EngineLink
     model: Any
     columns: list[Any]
@@ -80,17 +81,17 @@ class Session:
         return answer
 
 
-def open_session(job: EngineJob, link: EngineLink) -> Session | None:
-    """Build the model of the job's program; None when told to stop."""
+def open_session(job: EngineJob[Program], rows: MixedIntegerProgram, link: EngineLink) -> Session | None:
+    """Build the model of the rows with the settings of a job; None when told to stop."""
     model = quiet_model()
     _set_parameters(model, job)
-    columns = _build(model, job.program, lambda: link.stop_requested)
+    columns = _build(model, rows, lambda: link.stop_requested)
     return None if columns is None else Session(job, link, model, columns, _watch(model, columns, link))
 
 
-def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
+def run(job: EngineJob[MixedIntegerProgram], link: EngineLink) -> EngineAnswer:
     """The engine: runs in a thread of the user's process or in a child process."""
-    session = open_session(job, link)
+    session = open_session(job, job.program, link)
     return STOPPED_WHILE_BUILDING if session is None else session.finish(session.columns, job.start)
 
 
@@ -103,7 +104,7 @@ def _interrupt(model: Any) -> None:
             model.interruptSolve()
 
 
-def _set_parameters(model: Any, job: EngineJob) -> None:
+def _set_parameters(model: Any, job: EngineJob[Program]) -> None:
     settings = {
         "limits/gap": job.rel_gap,
         "limits/absgap": job.abs_gap,
@@ -160,14 +161,14 @@ def _give_start(model: Any, columns: list[Any], start: FloatArray) -> None:
     model.addSol(solution)
 
 
-def _run_within(model: Any, job: EngineJob) -> None:
+def _run_within(model: Any, job: EngineJob[Program]) -> None:
     left = job.time_left()
     if left is not None:
         model.setParam("limits/time", left)
     model.optimizeNogil()
 
 
-def _answer(model: Any, columns: list[Any], job: EngineJob, watch: Any) -> EngineAnswer:
+def _answer(model: Any, columns: list[Any], job: EngineJob[Program], watch: Any) -> EngineAnswer:
     raw = str(model.getStatus())
     termination = _STATUS.get(raw, TerminationStatus.SOLVER_ERROR)
     dual: float | None = float(model.getDualbound())
@@ -182,7 +183,7 @@ def _answer(model: Any, columns: list[Any], job: EngineJob, watch: Any) -> Engin
 
 
 def _settle_unbounded_or_infeasible(
-    model: Any, columns: list[Any], job: EngineJob, watch: Any
+    model: Any, columns: list[Any], job: EngineJob[Program], watch: Any
 ) -> tuple[TerminationStatus, str]:
     """Drop the objective: a program that is feasible then was unbounded."""
     from pyscipopt.scip import Expr, Term

@@ -96,7 +96,7 @@ def _probe() -> Availability:
     return Availability(True, scipy.__version__)
 
 
-def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
+def run(job: EngineJob[MixedIntegerProgram], link: EngineLink) -> EngineAnswer:
     """The engine: one call, which nothing can interrupt."""
     answer = _call(job, job.program.c)
     raw = str(answer.message)
@@ -118,7 +118,7 @@ def run(job: EngineJob, link: EngineLink) -> EngineAnswer:
     )
 
 
-def _dual_bound(answer: Any, job: EngineJob) -> float | None:
+def _dual_bound(answer: Any, job: EngineJob[MixedIntegerProgram]) -> float | None:
     """The bound without the offset.
 
     ``mip_dual_bound`` can be that of the relaxation although the search was completed; what "optimal" then proves is
@@ -131,7 +131,7 @@ def _dual_bound(answer: Any, job: EngineJob) -> float | None:
     return max((float(bound) for bound in bounds if bound is not None and np.isfinite(bound)), default=None)
 
 
-def _call(job: EngineJob, cost: FloatArray) -> Any:
+def _call(job: EngineJob[MixedIntegerProgram], cost: FloatArray) -> Any:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     program = job.program

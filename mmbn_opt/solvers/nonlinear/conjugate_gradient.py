@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -87,7 +87,7 @@ class ConjugateGradientSolver(DescentSolver):
         return _probe()
 
     def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: NonlinearProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise a `NonlinearProgram` without constraints; see `Solver.solve`."""
         settings = self.with_options()

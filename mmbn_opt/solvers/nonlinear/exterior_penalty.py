@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..._arrays import FloatArray
 from ..._threads import limited_threads
 from ...exceptions import InputError
 from ...programs.base import ProgramKind
+from ...programs.nonlinear import NonlinearProgram
 from ..base import Availability, Solver, SolverCallback, SolverResult
 from ._penalty_restarts import PenaltyRuns
 from ._penalty_sequence import OuterRecord, PenaltySettings
@@ -96,7 +97,7 @@ class ExteriorPenaltySolver(PenaltySettings):
         return _probe()
 
     def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: NonlinearProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise `program`; see `Solver.solve`."""
         settings = self._with_options()

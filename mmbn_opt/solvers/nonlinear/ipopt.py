@@ -15,7 +15,7 @@ from ..._threads import limited_threads
 from ...exceptions import InputError, SizeLimitError
 from ...programs.as_pyomo import write_nl
 from ...programs.base import ProgramKind
-from ...programs.nonlinear import AlgebraicProgram, NonlinearProgram, PointEvaluation
+from ...programs.nonlinear import NonlinearProgram, PointEvaluation
 from ...results.status import TerminationStatus
 from ..base import Availability, Solver, SolverCallback, SolverResult
 from ..ipopt_executable import solve_nl
@@ -77,12 +77,10 @@ class NonlinearIpoptSolver(Solver):
         return _probe()
 
     def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: NonlinearProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise `program`; see `Solver.solve`."""
         checked = checked_program(program, self)
-        if checked.n_constraints and checked.jacobian is None:
-            raise InputError(f"{self.name!r} needs the Jacobian of the constraints; the program has none.")
         if checked.size.nonzeros > self.max_cells:
             raise SizeLimitError(
                 f"The Jacobian has {checked.size.nonzeros:,} cells; {self.name!r} takes at most {self.max_cells:,}. "
@@ -129,7 +127,7 @@ class NonlinearIpoptSolver(Solver):
 
     def _minimize_model(self, run: NonlinearRun, x: FloatArray) -> tuple[TerminationStatus, str]:
         program = run.program
-        if not isinstance(program, AlgebraicProgram) or program.algebraic is None:
+        if program.algebraic is None:
             raise InputError(f'{self.name!r} with through="pyomo" needs a program that has a Pyomo model.')
         written = program.algebraic(x)
         limits = {} if self.time_limit is None else {"max_wall_time": max(1e-3, run.budget.left())}
@@ -177,10 +175,7 @@ class _Bridge:
         program = self.run.program
         point = self.run.evaluate(x)
         gradient = point.pull(np.zeros(len(point.constraints)))[None, :]
-        if program.jacobian is None:
-            return gradient
-        jacobian = program.jacobian(x)
-        return np.vstack([gradient, jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian])
+        return np.vstack([gradient, program.dense_jacobian(x)])
 
     def _guard(self, act: Callable[[], object]) -> None:
         if self.stopped is None:

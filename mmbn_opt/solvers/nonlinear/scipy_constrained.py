@@ -59,7 +59,7 @@ class _ScipyConstrained(Solver):
         return _probe(cls)
 
     def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: NonlinearProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise `program`; see `Solver.solve`."""
         checked = checked_program(program, self)
@@ -121,16 +121,6 @@ def _constraints(run: NonlinearRun, x: FloatArray) -> FloatArray:
     return run.evaluate(x).constraints
 
 
-def _jacobian(program: NonlinearProgram, x: FloatArray) -> FloatArray:
-    if program.jacobian is not None:
-        jacobian = program.jacobian(x)
-        return np.asarray(jacobian.toarray() if hasattr(jacobian, "toarray") else jacobian, dtype=np.float64)
-    assert program.evaluate is not None
-    pull = program.evaluate(x).pull
-    gradient = pull(np.zeros(program.n_constraints))
-    return np.array([pull(row) - gradient for row in np.eye(program.n_constraints)])
-
-
 def _bounds(program: NonlinearProgram) -> Any:
     from scipy.optimize import Bounds
 
@@ -162,7 +152,7 @@ class TrustConstrSolver(_ScipyConstrained):
         from scipy.optimize import NonlinearConstraint
 
         return NonlinearConstraint(
-            lambda at: _constraints(run, at), 0.0, np.inf, jac=lambda at: _jacobian(run.program, at), **self._hessian()
+            lambda at: _constraints(run, at), 0.0, np.inf, jac=run.program.dense_jacobian, **self._hessian()
         )
 
     def _hessian(self) -> dict[str, Any]:
@@ -201,7 +191,7 @@ class SlsqpSolver(_ScipyConstrained):
         return {
             "type": "ineq",
             "fun": lambda at: _constraints(run, at),
-            "jac": lambda at: _jacobian(run.program, at),
+            "jac": run.program.dense_jacobian,
         }
 
     @classmethod

@@ -26,7 +26,7 @@ class _ScipyMinimize(DescentSolver):
     method: ClassVar[str]
 
     def solve(
-        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: NonlinearProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
         """Minimise a `NonlinearProgram` without constraints; see `Solver.solve`."""
         settings = self.with_options()

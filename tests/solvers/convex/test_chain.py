@@ -112,16 +112,16 @@ def test_the_bound_of_the_chain_comes_with_the_multipliers_that_prove_it():
     for problem in (SMALL, relaxation(normalization="floor"), relaxation(B=0.5, gamma=None)):
         answer = ConvexChainSolver(rel_gap=1e-4).solve(problem.build())
         assert answer.termination_status is TerminationStatus.OPTIMAL
-        proved = problem.prove_bound(answer.stats["multipliers"])
+        proved = problem.prove_bound(answer.multipliers)
         assert proved == pytest.approx(answer.bounds.dual_bound, rel=1e-8)
-        assert answer.stats["bound_reproved"] == proved
+        assert answer.proof.value == proved
 
 
 def test_the_interior_point_begins_where_the_first_order_method_is():
     """Its point and its multipliers: the second method's first bound is the first one's last."""
     program = SMALL.build()
     first = FirstOrderSolver(rel_gap=1e-3).solve(program)
-    warm = InteriorPointSolver(warm_seconds=0.0, multipliers=first.stats["multipliers"], max_iterations=0)
+    warm = InteriorPointSolver(warm_seconds=0.0, multipliers=first.multipliers, max_iterations=0)
     answer = warm.solve(program, start=first.solution)
     assert answer.bounds.primal_bound <= first.bounds.primal_bound * (1 + 1e-12)
     assert answer.bounds.dual_bound == pytest.approx(first.bounds.dual_bound, rel=1e-9)

@@ -78,7 +78,7 @@ def test_all_solvers_agree_and_the_certified_gap_contains_the_truth(k):
             answer.bounds.primal_bound, rel=1e-9
         )
         if "multipliers" in answer.stats:
-            proved = relaxation.prove_bound(answer.stats["multipliers"])
+            proved = relaxation.prove_bound(answer.multipliers)
             assert proved == pytest.approx(answer.bounds.dual_bound, rel=1e-6)
         for record in answer.trace:
             assert record.dual_bound is None or record.dual_bound <= truth * (1 + 1e-9) + 1e-9, name

@@ -40,7 +40,7 @@ def test_a_known_optimum(solver: Any) -> None:
     assert solver.is_available()
 
 
-@pytest.mark.parametrize("solver", SOLVERS[:2])
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_the_jacobian_can_come_from_the_single_pass(solver: Any) -> None:
     from mmbn_opt.programs.nonlinear import PointEvaluation
 

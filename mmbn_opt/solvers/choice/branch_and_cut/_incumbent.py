@@ -87,16 +87,16 @@ class Incumbent:
         if self._calls < self._due:
             return
         heuristic = self._heuristic
-        if self._calls > getattr(heuristic, "early_calls", 40):
+        if heuristic is None:
+            self.offer(x)
+            return
+        if self._calls > heuristic.early_calls:
             idle = self._calls - self._last_success
             self._due = self._calls + min(max(LATE_PERIOD, idle // 20), LATEST_PERIOD)
         if self._budget.left() < 1.5 * self._longest:
             return
-        if heuristic is not None:
-            begin = now()
-            better = heuristic(x)
-            self._longest = max(self._longest, now() - begin)
-            if better is not None:
-                self.offer(better)
-        else:
-            self.offer(x)
+        begin = now()
+        better = heuristic(x)
+        self._longest = max(self._longest, now() - begin)
+        if better is not None:
+            self.offer(better)

@@ -66,7 +66,7 @@ class BranchAndCut(Solver):
     name: ClassVar[str] = "branch_and_cut"
     title: ClassVar[str] = "compiled branch and cut on the structure columns"
     licence: ClassVar[str] = "BSD-3-Clause"
-    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.IMPLICIT_CONCAVE})
+    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.IMPLICIT_CONCAVE, ProgramKind.LINEAR_CHOICE})
     at_limit: ClassVar[str] = "stops itself; the bound of every open box is proved anew"
     ignores: ClassVar[Mapping[str, str]] = {
         "feasibility_tol": "every incumbent is a whole structure and feasible as such",
