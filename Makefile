@@ -45,8 +45,8 @@ docs: $(VENV)/.stamp-docs ## build the site into docs/_build/html; a warning is 
 doctest: $(VENV)/.stamp-test ## run the examples of the README, the docs pages and the docstrings
 	$(PYTEST) README.md docs mmbn_opt $(PYTEST_FLAGS)
 
-bench: $(VENV)/.stamp-test ## the benchmarks, one after the other
-	@for script in benchmarks/*.py; do [ -e "$$script" ] || continue; echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+bench: $(VENV)/.stamp-test ## all benchmarks of benchmarks/index.toml in minutes; BENCH_FLAGS="--full NAME" as in the docs
+	$(BIN)/python benchmarks $(BENCH_FLAGS)
 
 fuzz: $(VENV)/.stamp-test ## spoil files and see whether the readers stand it, for FUZZ_MINUTES (10)
 	$(BIN)/python tests/fuzz/long_run.py --minutes $(FUZZ_MINUTES)
@@ -56,7 +56,7 @@ format: $(VENV)/.stamp-lint ## put the sources into the house form
 	$(BIN)/ruff format .
 
 clean: ## remove all that was built, the environment too
-	rm -rf $(VENV) build dist docs/_build docs/_generated $(DEMO_OUT)
+	rm -rf $(VENV) build dist docs/_build docs/_generated $(DEMO_OUT) bench-output
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

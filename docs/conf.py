@@ -14,6 +14,7 @@ import mmbn_opt
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+from formulation_pages import write_formulation_table  # noqa: E402 -- a neighbour of this file
 from solver_pages import write_solver_pages  # noqa: E402 -- a neighbour of this file
 
 project = "mmbn_opt"
@@ -32,8 +33,8 @@ extensions = [
     "sphinx-mathjax-offline",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-# The two tables are parts of the page on solvers, no pages of their own.
-exclude_patterns = ["_build", "_templates", "_generated/solver-table.md", "_generated/auto-rules.md"]
+# The tables are parts of pages, no pages of their own.
+exclude_patterns = ["_build", "_templates", "_generated/*-table.md", "_generated/auto-rules.md"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
@@ -130,3 +131,4 @@ def setup(app: Sphinx) -> None:
 
 write_api_listing()
 write_solver_pages(HERE / "_generated")
+write_formulation_table(HERE / "_generated")

@@ -54,7 +54,7 @@ def _page(name: str, solver: type[Solver]) -> str:
     rules = [f"{rule.kind}, {rule.condition}" for rule in AUTO_RULES if rule.solver == name]
     facts = [
         ("name", f'`solver="{name}"`'),
-        ("class", f"`{solver.__module__}.{solver.__qualname__}`"),
+        ("class", f"`mmbn_opt.solvers.{solver.__name__}`"),
         ("takes", _kinds(solver)),
         ("licence", solver.licence),
         ("comes with", _home(solver)),
@@ -69,7 +69,7 @@ def _page(name: str, solver: type[Solver]) -> str:
         *(f"| {key} | {value} |" for key, value in facts),
         "",
     ]
-    lines += ["```{eval-rst}", f".. autoclass:: {solver.__module__}.{solver.__qualname__}", "   :no-index:", "```", ""]
+    lines += ["```{eval-rst}", f".. autoclass:: mmbn_opt.solvers.{solver.__name__}", "   :no-index:", "```", ""]
     lines += _settings(solver)
     lines += _ignored(solver)
     return "\n".join(lines)

@@ -20,8 +20,7 @@ import numpy as np
 
 import mmbn_opt as mm
 from mmbn_opt.data import DiscreteVariable
-from mmbn_opt.solvers import ConjugateGradientSolver, InteriorPointSolver
-from mmbn_opt.solvers.convex.cvxpy_quadratic import QuadraticSolver
+from mmbn_opt.solvers import ConjugateGradientSolver, InteriorPointSolver, QuadraticSolver
 
 NODES = ["x1", "x2", "x3", "x4", "x5", "y"]
 NETWORKS = {

@@ -1,7 +1,14 @@
 """Names that are looked up when they are first used, so that core modules import nothing to their right."""
 
-from collections.abc import Callable, Mapping
+import ast
+import sys
+import warnings
+from collections.abc import Callable
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 _DELEGATES = {
@@ -47,20 +54,116 @@ def delegate(name: str) -> Any:
     return getattr(import_module(_DELEGATES[name]), name)
 
 
-def names_on_demand(room: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a room that hands on names of its modules and imports none before it is asked.
+def names_on_demand(room: str, *own: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a room that imports none of its modules before it is asked.
+
+    What the room hands on is what its type stub imports, the ``__init__.pyi`` beside it: one list for people, type
+    checkers and Python.
 
     Parameters
     ----------
     room : str
         ``__name__`` of the room.
-    homes : mapping
-        Name -> module of the room.
+    *own : str
+        Names that the room defines itself.
     """
+    module = sys.modules[room]
+    stub = Path(str(module.__file__)).with_suffix(".pyi")
+    homes = {
+        alias.asname: str(statement.module)
+        for statement in ast.parse(stub.read_text(encoding="utf-8")).body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+        if alias.asname
+    }
 
     def look_up(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
-        return getattr(import_module(f"{room}.{homes[name]}"), name)
+        # A room of that name, which this import brought along, stays in its place: it can be called as the function.
+        return vars(module).setdefault(name, getattr(import_module(homes[name]), name))
 
-    return look_up, lambda: sorted(homes)
+    names = [*own, *homes]
+    return look_up, lambda: sorted(names), names
+
+
+_MOVED = {
+    "comparison": ("experiments", "experiments.holdout"),
+    "data": ("datasets", "discretize", "experiments", "experiments.holdout", "preparation", "readers", "variable"),
+    "formulations": (
+        "formulations.binary_soft_margin",
+        "formulations.conditional_likelihood",
+        "formulations.constrained_maximum_margin",
+        "formulations.decomposable",
+        "formulations.max_margin_markov_network",
+        "formulations.max_margin_relaxation",
+        "formulations.multiclass_margin",
+        "formulations.smooth_margin",
+        "formulations.soft_margin",
+    ),
+    "mixtures": ("mixture", "mixture_density", "mixture_parts"),
+    "networks": ("candidates", "gauge", "log_linear", "network", "renormalization", "smoothing", "structure"),
+    "programs": (
+        "algebraic_program",
+        "choice_program",
+        "convex_export",
+        "convex_program",
+        "margin_operator",
+        "markov_program",
+        "program",
+        "tree_proof",
+    ),
+    "results": ("bounds", "result", "status", "trace"),
+    "solvers": (
+        "solvers.branch_and_cut",
+        "solvers.cbc",
+        "solvers.conjugate_gradient",
+        "solvers.convex_chain",
+        "solvers.cvxpy_conic",
+        "solvers.cvxpy_quadratic",
+        "solvers.exterior_penalty",
+        "solvers.first_order",
+        "solvers.highs",
+        "solvers.interior_point",
+        "solvers.linear_form",
+        "solvers.log_barrier",
+        "solvers.pyomo_ipopt",
+        "solvers.scip",
+        "solvers.scip_cuts",
+        "solvers.scipy_constrained",
+        "solvers.scipy_milp",
+        "solvers.scipy_minimize",
+        "solvers.subset_search",
+    ),
+    "solving": ("certificate", "convex_certificate", "dispatch", "job", "multiclass", "run"),
+    "tuning": ("selection",),
+}
+"""Rooms, and the modules of before there were rooms whose public names they hand on (one of them shared by two)."""
+
+
+class _OldPaths(MetaPathFinder, Loader):
+    """Makes the modules of `_MOVED`: their names are those of the rooms and come with a DeprecationWarning."""
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        old = fullname.removeprefix("mmbn_opt.")
+        return ModuleSpec(fullname, self, is_package=True) if any(old in paths for paths in _MOVED.values()) else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        old = module.__name__.removeprefix("mmbn_opt.")
+        rooms = [f"mmbn_opt.{room}" for room, paths in _MOVED.items() if old in paths]
+
+        def look_up(name: str) -> Any:
+            for room in rooms:
+                if name in import_module(room).__all__:
+                    said = f"mmbn_opt.{old} has moved: import {name} from {room}"
+                    warnings.warn(said, DeprecationWarning, stacklevel=2)
+                    return getattr(import_module(room), name)
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+
+        vars(module)["__getattr__"] = look_up
+
+
+def lead_old_paths_to_their_rooms() -> None:
+    """Answer imports from the modules of `_MOVED`, after all that really are there."""
+    if not any(isinstance(finder, _OldPaths) for finder in sys.meta_path):
+        sys.meta_path.append(_OldPaths())

@@ -136,3 +136,15 @@ def test_import_loads_no_solver(unpacked: Path) -> None:
     done = run_python(code, cwd=unpacked, PYTHONPATH=str(unpacked))
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == ""
+
+
+def test_type_stubs_arrive_and_the_wheel_looks_its_names_up_in_them(
+    unpacked: Path, wheel_names: set[str], sdist_names: set[str]
+) -> None:
+    stubs = package_files("**/*.pyi")
+    assert "mmbn_opt/__init__.pyi" in stubs
+    assert stubs <= wheel_names
+    assert stubs <= sdist_names
+    code = "import mmbn_opt; print(mmbn_opt.solve.__module__, mmbn_opt.Structure.__module__)"
+    done = run_python(code, cwd=unpacked, PYTHONPATH=str(unpacked))
+    assert done.stdout.split() == ["mmbn_opt.solving.dispatch", "mmbn_opt.networks.structure"], done.stderr

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -30,6 +31,15 @@ def test_the_plan_in_the_docs_has_every_room_with_its_sentence():
     page = TESTS.parent / "docs" / "decisions.md"
     rows = dict(re.findall(r"^\| `(\w+)/` \| (.+?) \|$", page.read_text(encoding="utf-8"), flags=re.MULTILINE))
     assert rows == {str(room): _sentence(room) for room in ROOMS if len(room.parts) == 1}
+
+
+def test_the_plan_in_the_docs_has_the_floors_of_the_contract():
+    page = (TESTS.parent / "docs" / "decisions.md").read_text(encoding="utf-8")
+    block = page.partition("rooms of one floor don't see each other:\n\n")[2].partition("\n\n")[0]
+    project = tomllib.loads((TESTS.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    (layers,) = (c["layers"] for c in project["tool"]["importlinter"]["contracts"] if c["id"] == "layers")
+    floors = [re.findall(r"\w+", layer) for layer in layers]
+    assert [line.split() for line in block.splitlines()] == [f for f in floors if {Path(room) for room in f} <= ROOMS]
 
 
 def test_each_room_hands_on_what_it_promises():

@@ -98,10 +98,11 @@ def make_formulation(
     candidates: int | None = None,
 ) -> Any:
     """Formulation of the ``structure`` and ``export`` commands."""
-    from mmbn_opt.formulations import BinarySoftMarginStructure, DecomposableStructure, SoftMarginStructure
+    from mmbn_opt.formulations.structure.by_score import SCORES, score_names, structure_formulation
     from mmbn_opt.heuristics import restrict_candidates
-    from mmbn_opt.scores.predictive import log_odds
 
+    if score not in SCORES:
+        raise InputError(f"--score must be {score_names()}, got {score!r}.")
     shared: dict[str, Any] = {
         "max_parents": max_parents,
         "smoothing": smoothing,
@@ -110,12 +111,7 @@ def make_formulation(
         "forbidden_edges": _edges("--forbid", forbid),
         "restriction": None if candidates is None else restrict_candidates(dataset, candidates),
     }
-    if score in ("sm", "sbm"):
-        make = SoftMarginStructure if score == "sm" else BinarySoftMarginStructure
-        return make(dataset, gamma=log_odds(p), **shared)
-    if score in ("mdl", "bic", "bdeu", "loglik"):
-        return DecomposableStructure(dataset, score=score, ess=ess, parent_sets=parent_sets, **shared)  # type: ignore[arg-type]
-    raise InputError(f"--score must be sm, sbm, mdl, bic, bdeu or loglik, got {score!r}.")
+    return structure_formulation(score, dataset, p=p, ess=ess, parent_sets=parent_sets, **shared)
 
 
 def _names(text: str) -> list[str]:

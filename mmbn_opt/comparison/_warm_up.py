@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,8 @@ def _smaller(formulation: Formulation) -> Iterator[Formulation]:
     labels = draw(0, 2, 60)
     columns = [(labels * draw(0, 2, 60) + draw(0, 2, 60)) % 3 for _ in range(4)]
     data = DiscreteDataset.from_arrays(np.column_stack(columns), labels)
-    kind: Any = type(formulation)
     if isinstance(formulation, StructureFormulation):
-        yield kind(data)
+        yield replace(formulation, data=data, required_edges=(), forbidden_edges=(), restriction=None)
     elif isinstance(formulation, StructureParameters):
+        kind: Any = type(formulation)
         yield kind(data, naive_bayes(data))

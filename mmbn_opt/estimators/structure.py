@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast
 
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.formulations import BinarySoftMarginStructure, DecomposableStructure, SoftMarginStructure
 from mmbn_opt.formulations.structure.base import StructureFormulation
+from mmbn_opt.formulations.structure.by_score import SCORES, asks_for_margin, structure_formulation
 from mmbn_opt.heuristics.sparse_candidates import is_count, restrict_candidates
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.results.result import Certificate, Check, Result
-from mmbn_opt.scores.predictive import DecomposableScore, log_odds
 from mmbn_opt.solving.dispatch import solve
 from mmbn_opt.tuning.held_out import Learn, candidates, choose, complete
 from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
@@ -20,8 +19,6 @@ from ._base import DiscreteClassifier, Learned, refuse_choice, require_two_class
 from ._input import seed_of
 
 __all__ = ["MaxMarginStructureClassifier"]
-
-Criterion = Literal["sm", "sbm", "mdl", "bic", "bdeu", "loglik"]
 
 PROBABILITIES = (0.6, 0.75, 0.9, 0.99)
 PARENTS = (1, 2)
@@ -103,7 +100,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
 
     def __init__(
         self,
-        criterion: Criterion = "sm",
+        criterion: str = "sm",
         max_parents: Any = 2,
         p: Any = 0.9,
         *,
@@ -162,7 +159,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        refuse_choice("criterion", self.criterion, get_args(Criterion))
+        refuse_choice("criterion", self.criterion, tuple(SCORES))
         refuse_choice("parameters", self.parameters, METHODS)
         if self.candidates is not None and not is_count(self.candidates):
             raise InputError(f"candidates must be a whole number >= 1 or None, got {self.candidates!r}.")
@@ -191,7 +188,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
 
     def _grid(self) -> dict[str, tuple[Any, ...]]:
         grid = {"max_parents": candidates("max_parents", self.max_parents, PARENTS)}
-        if self.criterion in ("sm", "sbm"):
+        if asks_for_margin(self.criterion):
             grid["p"] = candidates("p", self.p, PROBABILITIES)
         return grid
 
@@ -218,10 +215,8 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
             "forbidden_edges": tuple(self.forbidden_edges),
             "restriction": None if self.candidates is None else restrict_candidates(data, self.candidates),
         }
-        if self.criterion in ("sm", "sbm"):
-            make = SoftMarginStructure if self.criterion == "sm" else BinarySoftMarginStructure
-            return make(data, gamma=log_odds(settings["p"]), **shared)
-        return DecomposableStructure(data, score=cast(DecomposableScore, self.criterion), ess=self.ess, **shared)
+        p = settings.get("p", 0.9)  # a score without a margin has none
+        return structure_formulation(self.criterion, data, p=p, ess=self.ess, **shared)
 
     def _parameter_settings(self, seed: int) -> ParameterSettings:
         return ParameterSettings(

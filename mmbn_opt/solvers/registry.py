@@ -1,14 +1,39 @@
-"""Which solvers there are, and what can be said of them here; adding one is a line in `_SOLVERS`."""
+"""Which solvers there are, and what can be said of them here; adding one is a line in `_SOLVERS`, and its type."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ..exceptions import InputError
 from ..programs.base import ProgramKind
 from .base import Solver
 
-__all__ = ["SolverInfo", "get_solver_class", "solver_names", "solver_table"]
+if TYPE_CHECKING:  # so that `from mmbn_opt.solvers import HighsSolver` has a type; a test holds it against `_SOLVERS`
+    from .choice.branch_and_cut import BranchAndCut as BranchAndCut
+    from .choice.scip_cuts import ScipCutsSolver as ScipCutsSolver
+    from .choice.subset_search import SubsetSearch as SubsetSearch
+    from .convex.chain import ConvexChainSolver as ConvexChainSolver
+    from .convex.cvxpy_conic import ClarabelSolver as ClarabelSolver
+    from .convex.cvxpy_conic import EcosSolver as EcosSolver
+    from .convex.cvxpy_conic import ScsSolver as ScsSolver
+    from .convex.cvxpy_quadratic import QuadraticSolver as QuadraticSolver
+    from .convex.first_order import FirstOrderSolver as FirstOrderSolver
+    from .convex.interior_point import InteriorPointSolver as InteriorPointSolver
+    from .convex.ipopt import IpoptSolver as IpoptSolver
+    from .convex.linear_form import LinearFormSolver as LinearFormSolver
+    from .convex.log_barrier import LogBarrierSolver as LogBarrierSolver
+    from .mixed_integer.cbc import CbcSolver as CbcSolver
+    from .mixed_integer.highs import HighsSolver as HighsSolver
+    from .mixed_integer.scip import ScipSolver as ScipSolver
+    from .mixed_integer.scipy_milp import ScipyMilpSolver as ScipyMilpSolver
+    from .nonlinear.conjugate_gradient import ConjugateGradientSolver as ConjugateGradientSolver
+    from .nonlinear.exterior_penalty import ExteriorPenaltySolver as ExteriorPenaltySolver
+    from .nonlinear.ipopt import NonlinearIpoptSolver as NonlinearIpoptSolver
+    from .nonlinear.scipy_constrained import SlsqpSolver as SlsqpSolver
+    from .nonlinear.scipy_constrained import TrustConstrSolver as TrustConstrSolver
+    from .nonlinear.scipy_minimize import LbfgsSolver as LbfgsSolver
+    from .nonlinear.scipy_minimize import ScipyCgSolver as ScipyCgSolver
 
 _SOLVERS = {
     "branch_and_cut": "choice.branch_and_cut:BranchAndCut",
@@ -75,6 +100,17 @@ def solver_names() -> tuple[str, ...]:
     True
     """
     return tuple(_SOLVERS)
+
+
+def class_names() -> dict[str, str]:
+    """Name of each solver's class -> name of the solver.
+
+    Examples
+    --------
+    >>> class_names()["HighsSolver"]
+    'highs'
+    """
+    return {place.partition(":")[2]: name for name, place in _SOLVERS.items()}
 
 
 def get_solver_class(name: str) -> type[Solver]:

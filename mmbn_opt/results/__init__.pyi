@@ -1,0 +1,13 @@
+from mmbn_opt.results.bounds import ObjectiveBounds as ObjectiveBounds
+from mmbn_opt.results.proof import Proof as Proof
+from mmbn_opt.results.result import Certificate as Certificate
+from mmbn_opt.results.result import Check as Check
+from mmbn_opt.results.result import Result as Result
+from mmbn_opt.results.result import Seconds as Seconds
+from mmbn_opt.results.status import BoundKind as BoundKind
+from mmbn_opt.results.status import Sense as Sense
+from mmbn_opt.results.status import SolutionStatus as SolutionStatus
+from mmbn_opt.results.status import TerminationStatus as TerminationStatus
+from mmbn_opt.results.trace import BoundTrace as BoundTrace
+from mmbn_opt.results.trace import TraceRecord as TraceRecord
+from mmbn_opt.results.trace import TraceRecorder as TraceRecorder

@@ -1,0 +1,15 @@
+from mmbn_opt.scores.margins import MarginTables as MarginTables
+from mmbn_opt.scores.predictive import DecomposableScore as DecomposableScore
+from mmbn_opt.scores.predictive import bdeu as bdeu
+from mmbn_opt.scores.predictive import bic as bic
+from mmbn_opt.scores.predictive import binary_log_margins as binary_log_margins
+from mmbn_opt.scores.predictive import binary_soft_margin as binary_soft_margin
+from mmbn_opt.scores.predictive import classification_rate as classification_rate
+from mmbn_opt.scores.predictive import conditional_log_likelihood as conditional_log_likelihood
+from mmbn_opt.scores.predictive import family_score as family_score
+from mmbn_opt.scores.predictive import log_likelihood as log_likelihood
+from mmbn_opt.scores.predictive import log_margins as log_margins
+from mmbn_opt.scores.predictive import log_odds as log_odds
+from mmbn_opt.scores.predictive import mdl as mdl
+from mmbn_opt.scores.predictive import smooth_margin as smooth_margin
+from mmbn_opt.scores.predictive import soft_margin as soft_margin

@@ -1,0 +1,14 @@
+from mmbn_opt.solving.certificate import ReprovedBound as ReprovedBound
+from mmbn_opt.solving.certificate import certify as certify
+from mmbn_opt.solving.dispatch import AUTO_RULES as AUTO_RULES
+from mmbn_opt.solving.dispatch import AutoRule as AutoRule
+from mmbn_opt.solving.dispatch import solve as solve
+from mmbn_opt.solving.dispatch import solvers as solvers
+from mmbn_opt.solving.dispatch import start as start
+from mmbn_opt.solving.distance import Distance as Distance
+from mmbn_opt.solving.distance import distance_to_optimum as distance_to_optimum
+from mmbn_opt.solving.handle import Run as Run
+from mmbn_opt.solving.job import Job as Job
+from mmbn_opt.solving.parts import CMMPart as CMMPart
+from mmbn_opt.solving.parts import CMMPrograms as CMMPrograms
+from mmbn_opt.solving.parts import solve_parts as solve_parts
