@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from mmbn_opt.results.bounds import ObjectiveBounds as ObjectiveBounds
     from mmbn_opt.results.result import Certificate as Certificate
     from mmbn_opt.results.result import Check as Check
+    from mmbn_opt.results.result import CheckSubject as CheckSubject
     from mmbn_opt.results.result import Result as Result
     from mmbn_opt.results.result import Seconds as Seconds
     from mmbn_opt.results.status import BoundKind as BoundKind
@@ -23,6 +24,7 @@ _HOMES = {
     "BoundTrace": "trace",
     "Certificate": "result",
     "Check": "result",
+    "CheckSubject": "result",
     "ObjectiveBounds": "bounds",
     "Result": "result",
     "Seconds": "result",

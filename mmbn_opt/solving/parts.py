@@ -14,7 +14,7 @@ from mmbn_opt.formulations.mixture.constrained import ConstrainedMaximumMargin
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.results.bounds import ObjectiveBounds
-from mmbn_opt.results.result import Certificate, Check, Result, Seconds
+from mmbn_opt.results.result import Certificate, Check, CheckSubject, Result, Seconds
 from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
 from mmbn_opt.results.trace import TraceRecord, TraceRecorder
 from mmbn_opt.solvers.base import Solver, SolverResult
@@ -29,7 +29,7 @@ _SEVERITY = (
     TerminationStatus.NUMERICAL_ERROR,
 )  # fmt: skip
 
-_OF_VIOLATIONS = ("every sample beyond xi", "program vector")
+_OF_VIOLATIONS = (CheckSubject.SAMPLES, CheckSubject.VECTOR)
 """Checks of a part that fail with the samples that miss xi, which the whole has its own checks for."""
 
 _SOLUTION_SEVERITY = (
@@ -123,7 +123,7 @@ def _solve_parts(
             interrupted = True
             part = run(0.0)
         interrupted = interrupted or part.termination_status is TerminationStatus.INTERRUPTED
-        parts.append(replace(part, settings={**part.settings, "part": problem.parts[index].name}))
+        parts.append(replace(part, part=problem.parts[index].name))
     return _together(problem, parts, course, interrupted, time.perf_counter() - began)
 
 
@@ -210,7 +210,7 @@ def _together(
             rows=sum(s.rows for s in sizes),
             nonzeros=sum(s.nonzeros for s in sizes),
         ),
-        settings={k: v for k, v in parts[0].settings.items() if k != "part"},
+        settings=parts[0].settings,
         stats={"iterations": iterations, "bound_source": parts[0].stats.get("bound_source", "")},
         parts=tuple(parts),
     )
@@ -227,7 +227,7 @@ def _checks(problem: MulticlassMargin, parts: list[Result], value: float, bounds
         f"{name.name}: {check.name}"
         for name, part in zip(problem.parts, parts, strict=True)
         for check in part.certificate.failures
-        if not check.name.startswith(_OF_VIOLATIONS)
+        if check.about not in _OF_VIOLATIONS
     ]
     n = len(parts)
     return [

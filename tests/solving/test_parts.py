@@ -12,7 +12,7 @@ from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.mixtures.classifier import DecisionRule
 from mmbn_opt.mixtures.parts import binary_parts
-from mmbn_opt.results.result import Result
+from mmbn_opt.results.result import CheckSubject, Result
 from mmbn_opt.results.status import SolutionStatus, TerminationStatus
 from mmbn_opt.results.trace import TraceRecord
 from mmbn_opt.solvers.nonlinear.exterior_penalty import ExteriorPenaltySolver
@@ -35,6 +35,8 @@ def problem(each: int = 20, **settings: Any) -> MulticlassMargin:
 def test_one_result_speaks_for_all_parts(strategy: Any) -> None:
     whole = problem(strategy=strategy)
     result = solve_parts(whole, QUICK)
+    assert [part.part for part in result.parts] == [part.name for part in whole.parts]
+    assert result.part == ""
     assert len(result.parts) == 3
     assert result.model.rule is {"one-vs-one": DecisionRule.MAX_WINS, "one-vs-rest": DecisionRule.ONE_VS_REST}[strategy]
     margins = [part.bounds.primal_bound for part in result.parts]
@@ -87,6 +89,7 @@ def test_what_violates_is_told_by_rows_of_the_data() -> None:
     assert whole.infeasibility(result.model) == pytest.approx(np.sqrt((table["violation"] ** 2).sum()))
     failed = result.certificate.failures
     assert [check.name for check in failed] == ["every sample beyond xi, versicolor against virginica"]
+    assert [(check.about, check.part) for check in failed] == [(CheckSubject.SAMPLES, "versicolor against virginica")]
     assert f"row {table['row'][0]} by {table['violation'][0]:.3g}" in failed[0].detail
 
 

@@ -18,7 +18,7 @@ from ...mixtures.density import MixtureDensity
 from ...mixtures.fitting import em_density, k_means_density
 from ...programs.base import ProgramKind, ProgramSize
 from ...programs.nonlinear import AlgebraicProgram, ConstraintTargets
-from ...results.result import Check
+from ...results.result import Check, CheckSubject
 from ...results.status import BoundKind, Sense
 from ..base import Formulation, Start
 from ._objective import CmmLayout, CmmObjective, parameter_box, soft_margin_of_ratios
@@ -341,6 +341,6 @@ class ConstrainedMaximumMargin(Formulation):
             detail = f"{len(table)} of {n} samples miss xi = {self.xi:g}: row {worst}{more}"
         smallest = min(float(d.covariances.min()) for d in self._checked_part(model).densities)
         return (
-            Check("every sample beyond xi", table.empty, detail),
+            Check("every sample beyond xi", table.empty, detail, about=CheckSubject.SAMPLES),
             Check("variances above tau", smallest >= self.tau, f"the smallest is {smallest:.3g}, tau is {self.tau:g}"),
         )

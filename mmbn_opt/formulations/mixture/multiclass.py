@@ -9,7 +9,7 @@ import pandas as pd
 from ...data.numeric import NumericDataset
 from ...mixtures.classifier import MixtureClassifier
 from ...mixtures.parts import BinaryPart, binary_parts, join_parts, part_model
-from ...results.result import Check
+from ...results.result import Check, CheckSubject
 from ...results.status import BoundKind, Sense
 from .constrained import ConstrainedMaximumMargin
 
@@ -130,13 +130,15 @@ class MulticlassMargin:
         missed = table[table["part"] == part.name]
         if missed.empty:
             least = self.binaries[k].log_odds(self._alone(model, k)).min()
-            return Check(name, True, f"{n} of {n} samples do; the least log-odds are {least:.4g}, xi is {self.xi:g}")
+            detail = f"{n} of {n} samples do; the least log-odds are {least:.4g}, xi is {self.xi:g}"
+            return Check(name, True, detail, about=CheckSubject.SAMPLES, part=part.name)
         worst = ", ".join(
             f"{row} by {violation:.3g}"
             for row, violation in zip(missed["row"][:SHOWN], missed["violation"][:SHOWN], strict=True)
         )
         more = "" if len(missed) <= SHOWN else ", ..."
-        return Check(name, False, f"{len(missed)} of {n} samples miss xi = {self.xi:g}: row {worst}{more}")
+        detail = f"{len(missed)} of {n} samples miss xi = {self.xi:g}: row {worst}{more}"
+        return Check(name, False, detail, about=CheckSubject.SAMPLES, part=part.name)
 
     def _alone(self, model: MixtureClassifier, k: int) -> MixtureClassifier:
         return part_model(model, k, self.binaries[k].data.feature_names)
