@@ -13,8 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mmbn_opt.data.folds import numeric_folds
-from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.estimators.cmm import CMMClassifier
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.mixtures.classifier import DecisionRule
@@ -122,17 +120,6 @@ def test_neither_the_order_of_rows_nor_the_number_of_processes_matters() -> None
     two = CMMClassifier(**settings, n_jobs=2).fit(X[order], y[order])
     assert one.n_components_ == two.n_components_
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-6)
-
-
-def test_folds_are_even_and_keep_the_classes_in_proportion() -> None:
-    y = np.array([0] * 11 + [1] * 7 + [2])
-    data = NumericDataset.from_arrays(np.random.default_rng(0).normal(size=(19, 2)), y)
-    folds = numeric_folds(data, 3, seed=0)
-    assert folds[18] == -1
-    sizes = np.bincount(folds[folds >= 0])
-    assert np.ptp(sizes) <= 1
-    for c in (0, 1):
-        assert np.ptp(np.bincount(folds[y == c], minlength=3)) <= 1
 
 
 # -- odd input ------------------------------------------------------------------------------------------------------
