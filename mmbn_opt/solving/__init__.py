@@ -16,15 +16,11 @@ if TYPE_CHECKING:
     from mmbn_opt.solving.distance import distance_to_optimum as distance_to_optimum
     from mmbn_opt.solving.handle import Run as Run
     from mmbn_opt.solving.job import Job as Job
-    from mmbn_opt.solving.parts import CMMPart as CMMPart
-    from mmbn_opt.solving.parts import CMMPrograms as CMMPrograms
     from mmbn_opt.solving.parts import solve_parts as solve_parts
 
 _HOMES = {
     "AUTO_RULES": "dispatch",
     "AutoRule": "dispatch",
-    "CMMPart": "parts",
-    "CMMPrograms": "parts",
     "Distance": "distance",
     "Job": "job",
     "ReprovedBound": "certificate",
