@@ -1,5 +1,6 @@
 """Folds and held-out rows, drawn class by class and whatever the order of the rows."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -42,30 +43,14 @@ def stratified_folds(data: DiscreteDataset, n_folds: int, seed: int = 0) -> NDAr
     >>> [int(data.target_codes[fold == k].sum()) for k in range(2)], np.bincount(fold).tolist()
     ([1, 1], [3, 3])
     """
-    rng = np.random.default_rng(seed)
-    order = np.lexsort([data.sample_weight, *data.codes.T[::-1], data.target_codes])
-    fold = np.zeros(data.n_samples, dtype=np.int32)
-    dealt = 0
-    for c in data.observed_classes():
-        rows = rng.permutation(order[data.target_codes[order] == c])
-        fold[rows] = (dealt + np.arange(len(rows))) % n_folds
-        dealt += len(rows)
-    return fold
+    return _deal(*_sorted_rows(data), n_folds, seed).astype(np.int32)
 
 
 def draw_rows(data: DiscreteDataset, fraction: Any, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rows to learn from and rows held out, drawn class by class from the sorted rows."""
     if isinstance(fraction, bool) or not isinstance(fraction, (int, float)) or not 0 < fraction < 1:
         raise InputError(f"validation must be a DiscreteDataset or a share of the rows in (0, 1), got {fraction!r}.")
-    rng = np.random.default_rng(seed)
-    order = np.lexsort([data.sample_weight, *data.codes.T[::-1], data.target_codes])
-    held_out = np.zeros(data.n_samples, dtype=bool)
-    for c in data.observed_classes():
-        rows = order[data.target_codes[order] == c]
-        count = min(round(fraction * len(rows)), len(rows) - 1)  # a class keeps a row to be learned from
-        held_out[rng.permutation(rows)[:count]] = True
-    if not held_out.any():
-        raise InputError(f"A share of {fraction:g} of {data.n_samples} rows leaves no row to validate on; raise it.")
+    held_out = _draw(*_sorted_rows(data), fraction, keep=1, seed=seed)  # a class keeps a row to be learned from
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
@@ -79,34 +64,54 @@ def numeric_folds(data: NumericDataset, n_folds: int, seed: int) -> NDArray[np.i
     >>> sorted(folds[:2].tolist()), sorted(folds[2:4].tolist()), int(folds[4])
     ([0, 1], [0, 1], -1)
     """
-    rng = np.random.default_rng(seed)
-    order = np.lexsort([*data.z.T[::-1], data.codes])
-    folds = np.full(data.n_samples, -1, dtype=np.intp)
-    first = 0
-    for c in range(data.n_classes):
-        rows = rng.permutation(order[data.codes[order] == c])
-        if len(rows) > 1:
-            # The next class goes on where this one ended, so that the folds have nearly equal sizes.
-            folds[rows] = (first + np.arange(len(rows))) % n_folds
-            first = (first + len(rows)) % n_folds
-    return folds
+    return _deal(*_sorted_rows(data), n_folds, seed, single=-1)
 
 
 def draw_held_out(data: NumericDataset, fraction: float, *, keep: int, seed: int) -> NDArray[np.bool_]:
     """Rows to hold out, drawn class by class from the sorted rows; each class keeps `keep` rows to be learned from."""
-    rng = np.random.default_rng(seed)
-    order = np.lexsort([*data.z.T[::-1], data.codes])
-    held_out = np.zeros(data.n_samples, dtype=bool)
-    for c in range(data.n_classes):
-        rows = order[data.codes[order] == c]
-        count = min(round(fraction * len(rows)), len(rows) - keep)
-        held_out[rng.permutation(rows)[: max(count, 0)]] = True
-    if not held_out.any():
-        raise InputError(f"A share of {fraction:g} of {data.n_samples} rows leaves no row to validate on; raise it.")
-    return held_out
+    return _draw(*_sorted_rows(data), fraction, keep=keep, seed=seed)
 
 
-def take_rows(X: Any, y: Any, rows: NDArray[np.bool_]) -> tuple[Any, NDArray[Any]]:
-    """Some rows of the samples and of their labels."""
-    part = X.loc[rows] if isinstance(X, pd.DataFrame) else np.asarray(X)[rows]
+def take_rows(X: Any, y: Any, rows: NDArray[np.bool_] | Rows) -> tuple[Any, NDArray[Any]]:
+    """Some rows of the samples and of their labels, by a mask or by number; a number may come more than once."""
+    part = X.iloc[rows] if isinstance(X, pd.DataFrame) else np.asarray(X)[rows]
     return part, np.asarray(y)[rows]
+
+
+def _sorted_rows(data: DiscreteDataset | NumericDataset) -> tuple[Rows, NDArray[np.integer]]:
+    """Row numbers in an order of their content, so that no draw depends on the order of the file; class codes."""
+    if isinstance(data, NumericDataset):
+        return np.lexsort([*data.z.T[::-1], data.codes]), data.codes
+    return np.lexsort([data.sample_weight, *data.codes.T[::-1], data.target_codes]), data.target_codes
+
+
+def _by_class(order: Rows, codes: NDArray[np.integer], seed: int) -> Iterator[Rows]:
+    """The rows of each class that has some, shuffled."""
+    rng = np.random.default_rng(seed)
+    for c in np.unique(codes):
+        yield rng.permutation(order[codes[order] == c])
+
+
+def _deal(order: Rows, codes: NDArray[np.integer], n_folds: int, seed: int, *, single: int | None = None) -> Rows:
+    """Fold of each row, classes dealt out one after the other; `single` for the only row of a class, where given."""
+    folds = np.zeros(len(order), dtype=np.intp)
+    dealt = 0
+    for rows in _by_class(order, codes, seed):
+        if len(rows) == 1 and single is not None:
+            folds[rows] = single
+        else:
+            # The next class goes on where this one ended, so that the folds have nearly equal sizes.
+            folds[rows] = (dealt + np.arange(len(rows))) % n_folds
+            dealt += len(rows)
+    return folds
+
+
+def _draw(order: Rows, codes: NDArray[np.integer], fraction: float, *, keep: int, seed: int) -> NDArray[np.bool_]:
+    """Which rows to hold out, a share of each class, of which `keep` rows are left."""
+    held_out = np.zeros(len(order), dtype=bool)
+    for rows in _by_class(order, codes, seed):
+        count = min(round(fraction * len(rows)), len(rows) - keep)
+        held_out[rows[: max(count, 0)]] = True
+    if not held_out.any():
+        raise InputError(f"A share of {fraction:g} of {len(order)} rows leaves no row to validate on; raise it.")
+    return held_out

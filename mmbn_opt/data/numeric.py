@@ -9,9 +9,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.discrete import checked_weight
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["NumericDataset", "as_matrix", "check_components", "plain"]
+__all__ = ["NumericDataset", "as_matrix", "check_components", "plain", "repeated_rows"]
 
 LARGEST = 1e150
 """Squares of larger values overflow."""
@@ -77,8 +78,10 @@ class NumericDataset:
         x = as_matrix(X, names)
         _refuse_missing(x, names, missing)
         classes, codes = _labels(y, len(x))
-        location = np.nanmean(x, axis=0)
-        scale = np.nanstd(x - location, axis=0)
+        # Summed in ascending order: the order of the rows must not matter, not even in the last digit.
+        ascending = np.sort(x, axis=0)
+        location = np.nanmean(ascending, axis=0)
+        scale = np.nanstd(ascending - location, axis=0)
         constant = ~(scale > 1e-14 * np.maximum(np.abs(location), np.finfo(float).tiny))
         scale = np.where(constant, 1.0, scale)
         z = np.where(constant & ~np.isnan(x), 0.0, (x - location) / scale)
@@ -126,6 +129,24 @@ def check_components(n_components: Any) -> None:
     whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
     if not whole or n_components < 1:
         raise InputError(f"n_components must be a whole number of at least 1, got {n_components!r}.")
+
+
+def repeated_rows(sample_weight: Any, n_rows: int) -> NDArray[np.intp]:
+    """Row numbers, each as often as its weight says.
+
+    Examples
+    --------
+    >>> repeated_rows([2, 0, 1], 3).tolist()
+    [0, 0, 2]
+    """
+    weight = checked_weight(sample_weight, n_rows)
+    broken = np.flatnonzero(weight != np.round(weight))
+    if len(broken):
+        raise InputError(
+            f"sample_weight must hold whole numbers here, row {broken[0]} has {weight[broken[0]]:g}: the program knows "
+            "rows, not weights. Scale and round them."
+        )
+    return np.repeat(np.arange(n_rows), weight.astype(np.intp))
 
 
 def plain(label: Any) -> Any:

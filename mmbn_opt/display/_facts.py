@@ -158,12 +158,11 @@ def mixture_rows(model: MixtureClassifier) -> list[tuple[str, str, str]]:
 
 def part_row(part: Result, whole: Result) -> tuple[str, str, str, str]:
     """Name, status, recomputed objective and outcome of a program among several; rows are those of the whole data."""
-    name = str(part.settings.get("part", ""))
-    failed = [check.detail for check in whole.certificate.failures if name and check.name.endswith(name)]
+    failed = [check.detail for check in whole.certificate.failures if check.part and check.part == part.part]
     failed = failed or [check.detail for check in part.certificate.failures]
     value = number(part.formulation.evaluate(part.model), 9)
     status = part.termination_status.label.replace("_", " ").lower()
-    return name, status, value, failed[0] if failed else "all checks passed"
+    return part.part, status, value, failed[0] if failed else "all checks passed"
 
 
 def variable_rows(variables: Sequence[DiscreteVariable]) -> list[tuple[str, str, str]]:
@@ -217,6 +216,7 @@ def run_rows(result: Result) -> Rows:
         ),
         ("Why this solver", result.solver_rule),
         ("Its own words", result.raw_status),
+        ("Part", result.part),
     ]
     if (size := result.program_size) is not None:
         columns = f"{size.columns:,} columns ({size.integers:,} integer)"

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
@@ -13,22 +13,21 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt._budget import interruptible, noting_signals, stop_asked
+from mmbn_opt._budget import noting_signals, stop_asked
 from mmbn_opt.data.folds import numeric_folds
 from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.formulations.mixture.constrained import ConstrainedMaximumMargin
+from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.mixtures.classifier import MixtureClassifier
-from mmbn_opt.mixtures.parts import BinaryPart, binary_parts, join_parts
-from mmbn_opt.results.status import SolutionStatus, TerminationStatus
+from mmbn_opt.results.result import Check, Result
+from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.nonlinear.exterior_penalty import ExteriorPenaltySolver
-from mmbn_opt.solving.job import SOLVE_PATIENCE_SEC
-from mmbn_opt.solving.parts import CMMPart, CMMPrograms, joint_result
+from mmbn_opt.solving.parts import solve_parts
 from mmbn_opt.tuning.grid import run_until_interrupted
 from mmbn_opt.tuning.held_out import candidates as values_of
 
-from ._base import FittedHTML, end_if_interrupted
-from ._input import in_training_order, read_labels, read_weight
+from ._base import FittedHTML, end_if_interrupted, seconds_left
+from ._input import in_training_order, read_labels, read_weight, seed_of
 
 __all__ = ["CMMClassifier", "CMMPart"]
 
@@ -43,6 +42,45 @@ class _Settings:
     n_components: int
     tau: float
     iterations: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class CMMPart:
+    """One binary program of a classifier, with the labels that it tells apart.
+
+    Parameters
+    ----------
+    positive : label
+    negative : label or None
+        None stands for all other classes.
+    result : Result
+        Of the program by itself, over standardised samples.
+    margin : float
+        Soft margin of the answer, recomputed, in nats.
+    violated : DataFrame
+        Samples that miss xi: row of the training data, label, log-odds, violation.
+    """
+
+    positive: Any
+    negative: Any
+    result: Result
+    margin: float
+    violated: pd.DataFrame
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every sample has log-odds of at least xi."""
+        return self.violated.empty
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """What was looked at again, rows counted within the part."""
+        return self.result.certificate.checks
+
+    @property
+    def name(self) -> str:
+        """The two sides in words."""
+        return self.result.part
 
 
 class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -72,7 +110,8 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
     cv : int, or list of (train, test) row numbers
         Folds of the choice.
     time_limit : float or None
-        Seconds for the final fit; programs without time left keep their start.
+        Seconds for `fit`; what the choice leaves of them is for the final programs, and those without time left keep
+        their start.
     n_jobs : int or None
         Processes of the choice (joblib).
     random_state : int
@@ -84,7 +123,8 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
     parts_ : tuple of CMMPart
         One a program: status, margin, violated samples.
     result_ : Result
-        Of all parts together: the worst status, the sum of the margins; ``trace_`` and ``certificate_`` are its own.
+        What `solve_parts` returned: the worst status of the parts, the sum of their margins, ``parts`` with the result
+        of each; ``trace_`` and ``certificate_`` are its own.
     termination_status_ : TerminationStatus
         The worst of the parts.
     training_accuracy_ : float
@@ -164,24 +204,23 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
             allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
             x = validate_data(self, X, ensure_all_finite=allow_nan, dtype=np.float64)
             labels = read_labels(self, y, pd.DataFrame(x)).values
-            rows = _repeated(sample_weight, len(x))
-            data = NumericDataset.from_arrays(x[rows], labels[rows], missing=self.missing)
+            weight = None if sample_weight is None else read_weight(sample_weight, len(x))
             candidates = self._candidates()
+            problem = self._problem(x, labels, candidates[0], missing=self.missing, sample_weight=weight)
             for candidate in candidates:
-                data.require_members(candidate.n_components)
+                problem.data.require_members(candidate.n_components)
             self.cv_results_: pd.DataFrame | None = None
-            chosen = candidates[0] if len(candidates) == 1 else self._choose(data, rows, candidates)
+            chosen = candidates[0] if len(candidates) == 1 else self._choose(problem, candidates)
             self.n_components_, self.tau_, self.iterations_ = chosen.n_components, chosen.tau, chosen.iterations
-            deadline = None if self.time_limit is None else began + self.time_limit
-            self.model_, self.parts_, programs = self._fit_parts(data, chosen, deadline)
-            for part in self.parts_:
-                part.violated["row"] = rows[part.violated["row"].to_numpy(dtype=np.intp)]
-            self.classes_ = data.classes
-            settings = {"n_components": self.n_components_, "tau": self.tau_, "iterations": self.iterations_}
-            self.result_ = joint_result(self.model_, self.parts_, programs, settings, time.perf_counter() - began)
+            problem = replace(problem, n_components=chosen.n_components, tau=chosen.tau)
+            self.result_ = self._solved(problem, chosen, seconds_left(self.time_limit, began))
+            self.model_: MixtureClassifier = self.result_.model
+            self.parts_ = _parts(problem, self.result_)
+            self.classes_ = problem.data.classes
             self.trace_, self.certificate_ = self.result_.trace, self.result_.certificate
             self.termination_status_ = self.result_.termination_status
-            self.training_accuracy_ = float((self.model_.predict(x[rows]) == labels[rows]).mean())
+            right = self.model_.predict(x[problem.rows]) == labels[problem.rows]
+            self.training_accuracy_ = float(right.mean())
             end_if_interrupted(bool(noted), self.result_)
         return self
 
@@ -244,8 +283,9 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         )
         return [_Settings(k, tau, limit) for k, tau, limit in product(*ordered)]
 
-    def _choose(self, data: NumericDataset, rows: NDArray[np.intp], candidates: list[_Settings]) -> _Settings:
-        held_out = [part for part in self._parts_held_out(data, rows) if part.any()]
+    def _choose(self, problem: MulticlassMargin, candidates: list[_Settings]) -> _Settings:
+        data = problem.data
+        held_out = [part for part in self._parts_held_out(data, problem.rows) if part.any()]
         tasks = [(data, candidate, part) for candidate in candidates for part in held_out]
         counts = run_until_interrupted(self._rightly_classified, tasks, self.n_jobs)
         candidates = candidates[: len(counts) // max(1, len(held_out))]
@@ -267,72 +307,44 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
             return [np.isin(rows, test) for _, test in self.cv]
         _, first, copies = np.unique(rows, return_index=True, return_inverse=True)
         alone = NumericDataset.from_arrays(data.z[first], data.codes[first], missing="marginalize")
-        folds = numeric_folds(alone, self.cv, self.random_state)[copies.ravel()]
+        folds = numeric_folds(alone, self.cv, seed_of(self.random_state))[copies.ravel()]
         return [folds == fold for fold in range(self.cv)]
 
     def _rightly_classified(self, data: NumericDataset, settings: _Settings, held_out: NDArray[np.bool_]) -> int | None:
         """Rows held out that are classified rightly; None when Ctrl-C cut the programs off."""
-        train = NumericDataset.from_arrays(data.z[~held_out], data.codes[~held_out], missing="marginalize")
-        model, parts, _ = self._fit_parts(train, settings, None)
-        cut = any(part.result.termination_status is TerminationStatus.INTERRUPTED for part in parts)
+        problem = self._problem(data.z[~held_out], data.codes[~held_out], settings, fewer_components=True)
+        result = self._solved(problem, settings, None)
+        cut = any(part.termination_status is TerminationStatus.INTERRUPTED for part in result.parts)
         if cut or stop_asked():
             return None
-        return int((model.predict(data.z[held_out]) == data.codes[held_out]).sum())
+        return int((result.model.predict(data.z[held_out]) == data.codes[held_out]).sum())
 
     # -- the programs -------------------------------------------------------------------------------------------
 
-    def _fit_parts(
-        self, data: NumericDataset, settings: _Settings, deadline: float | None
-    ) -> tuple[MixtureClassifier, tuple[CMMPart, ...], CMMPrograms]:
-        """A program for every pair of classes, or for every class; the time left is shared among those to come."""
-        binaries = binary_parts(data, self.strategy)
-        parts, models, programs, interrupted = [], [], [], False
-        for done, binary in enumerate(binaries):
-            limit = None
-            if deadline is not None:
-                limit = max(0.0, deadline - time.perf_counter()) / (len(binaries) - done)
-            interrupted = interrupted or stop_asked()
-            part, model, program = self._fit_part(data, binary, settings, 0.0 if interrupted else limit)
-            interrupted = interrupted or part.result.termination_status is TerminationStatus.INTERRUPTED
-            parts.append(part)
-            models.append(model)
-            programs.append(program)
-        return join_parts(data, self.strategy, binaries, models), tuple(parts), CMMPrograms(tuple(programs))
-
-    def _fit_part(
-        self, data: NumericDataset, part: BinaryPart, settings: _Settings, limit: float | None
-    ) -> tuple[CMMPart, MixtureClassifier, ConstrainedMaximumMargin]:
-        rows = part.rows
-        members = int(np.bincount(part.labels).min())
-        formulation = ConstrainedMaximumMargin(
-            data.z[rows], part.labels, min(settings.n_components, members), self.h, self.xi, settings.tau, self.penalty,
-            xi_growth=self.xi_growth, missing="marginalize", seed=self.random_state,
+    def _problem(
+        self, X: FloatArray, y: NDArray[Any], chosen: _Settings, *, missing: Any = "marginalize", **further: Any
+    ) -> MulticlassMargin:
+        return MulticlassMargin(
+            X, y, chosen.n_components, self.h, self.xi, chosen.tau, self.penalty, strategy=self.strategy,
+            xi_growth=self.xi_growth, missing=missing, start=self.start, seed=seed_of(self.random_state), **further,
         )  # fmt: skip
-        solver = ExteriorPenaltySolver(
-            inner=self.inner, time_limit=limit, max_iterations=settings.iterations, restarts=0
-        )
-        start = None
-        if self.start == "em":
-            start = next((formulation.encode(s.model) for s in formulation.starts()), None)
-        with interruptible(SOLVE_PATIENCE_SEC):
-            result = solver.solve(formulation.build(), callback=lambda event: stop_asked(), start=start)
-        assert result.solution is not None
-        assert result.solution_status is not SolutionStatus.NO_SOLUTION
-        binary = formulation.recover(result.solution)
-        violated = formulation.violated_samples(binary)
-        violated = violated.assign(row=rows[violated["row"]], label=data.classes[data.codes[rows[violated["row"]]]])
-        positive, rival = data.classes[part.positive], None if part.negative is None else data.classes[part.negative]
-        outcome = CMMPart(positive, rival, result, formulation.evaluate(binary), violated, formulation.check(binary))
-        return outcome, binary, formulation
+
+    def _solved(self, problem: MulticlassMargin, chosen: _Settings, time_limit: float | None) -> Result:
+        solver = ExteriorPenaltySolver(inner=self.inner, max_iterations=chosen.iterations, restarts=0)
+        return solve_parts(problem, solver, time_limit=time_limit, seed=problem.seed)
 
 
-def _repeated(sample_weight: Any, n_rows: int) -> NDArray[np.intp]:
-    """Row numbers, each as often as its weight says."""
-    weight = read_weight(sample_weight, n_rows)
-    if (weight != np.round(weight)).any():
-        row = int(np.flatnonzero(weight != np.round(weight))[0])
-        raise InputError(
-            f"sample_weight must hold whole numbers here, row {row} has {weight[row]:g}: the program knows rows, not "
-            "weights. Scale and round them."
+def _parts(problem: MulticlassMargin, result: Result) -> tuple[CMMPart, ...]:
+    """The results of the parts, with labels and rows of the training data."""
+    labels = problem.data.classes
+    margins = problem.margins(result.model)
+    return tuple(
+        CMMPart(
+            labels[part.positive],
+            None if part.negative is None else labels[part.negative],
+            result.parts[k],
+            margins[k],
+            problem.violated_in(result.model, k),
         )
-    return np.repeat(np.arange(n_rows), weight.astype(np.intp))
+        for k, part in enumerate(problem.parts)
+    )

@@ -155,7 +155,7 @@ def _csv(trace: BoundTrace) -> bytes:
 def _part(part: Result) -> dict[str, Any]:
     """What is told of a program among several."""
     return {
-        "name": part.settings.get("part"),
+        "name": part.part,
         "termination_status": part.termination_status.label,
         "solution_status": part.solution_status.label,
         "raw_status": part.raw_status,

@@ -30,7 +30,8 @@ class BinaryPart:
     name : str
         The two groups by their labels.
     rows : int array
-        Samples of either group.
+        Samples of either group, in an order of their values and not of the file: sums over them are then the same to
+        the last digit whatever the order of the file, and so is what a long run makes of such digits.
     labels : int array
         0 for samples of the positive group, 1 for the others.
     """
@@ -72,6 +73,7 @@ def binary_parts(data: NumericDataset, strategy: str) -> tuple[BinaryPart, ...]:
     parts = []
     for positive, negative in pairs:
         rows = np.flatnonzero((data.codes == positive) | (negative is None) | (data.codes == negative))
+        rows = rows[np.lexsort([*data.z[rows].T[::-1], data.codes[rows] != positive])]
         rival = "the rest" if negative is None else str(plain(data.classes[negative]))
         name = f"{plain(data.classes[positive])} against {rival}"
         parts.append(BinaryPart(positive, negative, name, rows, np.where(data.codes[rows] == positive, 0, 1)))

@@ -2,6 +2,7 @@ from mmbn_opt.results.bounds import ObjectiveBounds as ObjectiveBounds
 from mmbn_opt.results.proof import Proof as Proof
 from mmbn_opt.results.result import Certificate as Certificate
 from mmbn_opt.results.result import Check as Check
+from mmbn_opt.results.result import CheckSubject as CheckSubject
 from mmbn_opt.results.result import Result as Result
 from mmbn_opt.results.result import Seconds as Seconds
 from mmbn_opt.results.status import BoundKind as BoundKind

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,29 @@ from mmbn_opt.results.proof import Proof
 from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
 from mmbn_opt.results.trace import BoundTrace
 
-__all__ = ["Certificate", "Check", "Result", "Seconds"]
+__all__ = ["Certificate", "Check", "CheckSubject", "Result", "Seconds"]
+
+
+class CheckSubject(Enum):
+    """What a check looks at.
+
+    Examples
+    --------
+    >>> Check("every sample beyond xi", True, "40 of 40 samples do", about=CheckSubject.SAMPLES).about
+    CheckSubject.SAMPLES
+    """
+
+    ANSWER = "answer"
+    """The model by itself, or what is claimed of it: objective, bounds, trace, status."""
+
+    SAMPLES = "samples"
+    """Whether each sample meets what the problem demands of it."""
+
+    VECTOR = "vector"
+    """Whether the program's own vector satisfies its rows and has the objective that the model has."""
+
+    def __repr__(self) -> str:
+        return f"CheckSubject.{self.name}"
 
 
 @dataclass(frozen=True)
@@ -29,11 +52,16 @@ class Check:
         None where the claim could not be re-proved and stands as the solver's own.
     detail : str
         What was compared, with figures.
+    about : CheckSubject
+    part : str
+        The program among several that is meant; empty where there is one, or where all are meant.
     """
 
     name: str
     ok: bool | None
     detail: str
+    about: CheckSubject = field(default=CheckSubject.ANSWER, kw_only=True)
+    part: str = field(default="", kw_only=True)
 
     def __str__(self) -> str:
         mark = {True: "ok", False: "FAILED", None: "claimed"}[self.ok]
@@ -123,6 +151,8 @@ class Result:
         Of the best bound, where it follows from some (see `MaxMarginRelaxation.prove_bound`).
     solver_trace : BoundTrace or None
         Events as the solver told them, in the sense of the program.
+    part : str
+        What this program is called among those of one result, such as "a against b"; empty for a result by itself.
     """
 
     model: Any
@@ -147,6 +177,7 @@ class Result:
     proof: Proof | None = None
     multipliers: NDArray[np.float64] | None = None
     solver_trace: BoundTrace | None = None
+    part: str = ""
 
     def raise_for_status(self) -> "Result":
         """Return the result itself, or raise `SolverError` when it holds no model or a check failed."""

@@ -9,6 +9,4 @@ from mmbn_opt.solving.distance import Distance as Distance
 from mmbn_opt.solving.distance import distance_to_optimum as distance_to_optimum
 from mmbn_opt.solving.handle import Run as Run
 from mmbn_opt.solving.job import Job as Job
-from mmbn_opt.solving.parts import CMMPart as CMMPart
-from mmbn_opt.solving.parts import CMMPrograms as CMMPrograms
 from mmbn_opt.solving.parts import solve_parts as solve_parts

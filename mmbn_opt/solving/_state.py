@@ -13,7 +13,7 @@ from mmbn_opt._budget import Budget
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.programs.base import Program, ProgramKind
 from mmbn_opt.results.bounds import ObjectiveBounds
-from mmbn_opt.results.result import Check
+from mmbn_opt.results.result import Check, CheckSubject
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.results.trace import TraceRecord, TraceRecorder
 from mmbn_opt.solvers.base import Solver, SolverEvent, SolverResult
@@ -197,4 +197,5 @@ class SolveState:
             "program vector",
             violation <= FEASIBILITY_TOLERANCE and agrees,
             f"largest violation {violation:.1e}; the program's objective there is {value:.6f}",
+            about=CheckSubject.VECTOR,
         )

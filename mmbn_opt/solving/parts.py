@@ -2,26 +2,22 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
 from mmbn_opt._budget import noting_signals
-from mmbn_opt.data.numeric import plain
 from mmbn_opt.formulations.mixture.constrained import ConstrainedMaximumMargin
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
-from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.results.bounds import ObjectiveBounds
-from mmbn_opt.results.result import Certificate, Check, Result, Seconds
-from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
+from mmbn_opt.results.result import Certificate, Check, CheckSubject, Result, Seconds
+from mmbn_opt.results.status import SolutionStatus, TerminationStatus
 from mmbn_opt.results.trace import TraceRecord, TraceRecorder
-from mmbn_opt.solvers.base import Solver, SolverResult
+from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.ending import OBJECTIVE_TOLERANCE
 from mmbn_opt.solving.dispatch import solve
 
-__all__ = ["CMMPart", "CMMPrograms", "joint_result", "solve_parts", "worst_status"]
+__all__ = ["solve_parts", "worst_status"]
 
 _SEVERITY = (
     TerminationStatus.OPTIMAL, TerminationStatus.LOCALLY_OPTIMAL, TerminationStatus.SLOW_PROGRESS,
@@ -29,7 +25,7 @@ _SEVERITY = (
     TerminationStatus.NUMERICAL_ERROR,
 )  # fmt: skip
 
-_OF_VIOLATIONS = ("every sample beyond xi", "program vector")
+_OF_VIOLATIONS = (CheckSubject.SAMPLES, CheckSubject.VECTOR)
 """Checks of a part that fail with the samples that miss xi, which the whole has its own checks for."""
 
 _SOLUTION_SEVERITY = (
@@ -123,7 +119,7 @@ def _solve_parts(
             interrupted = True
             part = run(0.0)
         interrupted = interrupted or part.termination_status is TerminationStatus.INTERRUPTED
-        parts.append(replace(part, settings={**part.settings, "part": problem.parts[index].name}))
+        parts.append(replace(part, part=problem.parts[index].name))
     return _together(problem, parts, course, interrupted, time.perf_counter() - began)
 
 
@@ -134,6 +130,7 @@ class _Course:
         self.recorder = TraceRecorder(problem.sense, listener=self._tell)
         self.callback = callback
         self.values: list[float | None] = []
+        self.start = problem.binaries[0].trivial_start().source
         for binary in problem.binaries:
             start = binary.trivial_start().model
             self.values.append(None if binary.infeasibility(start) > 0 else binary.evaluate(start))
@@ -143,7 +140,7 @@ class _Course:
 
     def begin(self) -> None:
         """Tell of the start."""
-        self.recorder.record(primal=self._sum(), iterations=0, event="start", source="k-means")
+        self.recorder.record(primal=self._sum(), iterations=0, event="start", source=self.start)
 
     def turn_to(self, index: int, parts: Sequence[Result]) -> None:
         """The next part begins."""
@@ -210,7 +207,7 @@ def _together(
             rows=sum(s.rows for s in sizes),
             nonzeros=sum(s.nonzeros for s in sizes),
         ),
-        settings={k: v for k, v in parts[0].settings.items() if k != "part"},
+        settings=parts[0].settings,
         stats={"iterations": iterations, "bound_source": parts[0].stats.get("bound_source", "")},
         parts=tuple(parts),
     )
@@ -227,7 +224,7 @@ def _checks(problem: MulticlassMargin, parts: list[Result], value: float, bounds
         f"{name.name}: {check.name}"
         for name, part in zip(problem.parts, parts, strict=True)
         for check in part.certificate.failures
-        if not check.name.startswith(_OF_VIOLATIONS)
+        if check.about not in _OF_VIOLATIONS
     ]
     n = len(parts)
     return [
@@ -235,109 +232,3 @@ def _checks(problem: MulticlassMargin, parts: list[Result], value: float, bounds
         Check("parts", not failures, "; ".join(failures) or f"{n} of {n} passed their own checks"),
         Check("bound", None, "none is claimed: nothing is said about the distance to the global optimum"),
     ]
-
-
-@dataclass(frozen=True, eq=False)
-class CMMPart:
-    """One binary program of a classifier.
-
-    Parameters
-    ----------
-    positive : label
-    negative : label or None
-        None stands for all other classes.
-    result : SolverResult
-        In the sense of the program, a minimum of minus the margin.
-    margin : float
-        Soft margin of the answer, recomputed, in nats.
-    violated : DataFrame
-        Samples that miss xi: row of the training data, label, log-odds, violation.
-    checks : tuple of Check
-        Looked at again, rows counted within the part.
-    """
-
-    positive: Any
-    negative: Any
-    result: SolverResult
-    margin: float
-    violated: pd.DataFrame
-    checks: tuple[Check, ...] = ()
-
-    @property
-    def feasible(self) -> bool:
-        """Whether every sample has log-odds of at least xi."""
-        return self.violated.empty
-
-    @property
-    def name(self) -> str:
-        """The two sides in words."""
-        rival = "the rest" if self.negative is None else str(plain(self.negative))
-        return f"{plain(self.positive)} against {rival}"
-
-
-@dataclass(frozen=True, eq=False)
-class CMMPrograms:
-    """The programs that make up one classifier, in the place where a result names its formulation.
-
-    Parameters
-    ----------
-    parts : tuple of ConstrainedMaximumMargin
-    """
-
-    parts: tuple[ConstrainedMaximumMargin, ...]
-
-    title: ClassVar[str] = "Constrained maximum margin, one program a pair of sides"
-
-
-def joint_result(
-    model: MixtureClassifier, parts: Sequence[CMMPart], programs: CMMPrograms, settings: dict[str, Any], total: float
-) -> Result:
-    """Result of all parts: the objective is the sum of the soft margins, claimed where every sample meets xi.
-
-    No bound is claimed, since the programs are not convex.
-
-    Parameters
-    ----------
-    model : MixtureClassifier
-    parts : sequence of CMMPart
-    programs : CMMPrograms
-    settings : dict
-    total : float
-        Seconds of the fit.
-    """
-    feasible = all(part.feasible for part in parts)
-    # Where a sample misses xi the margin is that of no admissible classifier, and bounds nothing.
-    margin = sum(part.margin for part in parts) if feasible else None
-    recorder = TraceRecorder(Sense.MAXIMIZE)
-    seconds, iterations = 0.0, 0
-    for number, part in enumerate(parts):
-        seconds += part.result.trace.records[-1].time_sec if len(part.result.trace) else 0.0
-        iterations += int(part.result.stats.get("iterations", 0))
-        # Before the last part has ended there is no classifier, so there is no incumbent.
-        last = number == len(parts) - 1
-        recorder.record(
-            primal=margin if last else None, iterations=iterations, event="final" if last else "part",
-            source=f"exterior_penalty, {part.name}", time_sec=seconds,
-        )  # fmt: skip
-    named = len(parts) > 1
-    checks = [
-        replace(check, name=f"{part.name}: {check.name}") if named else check for part in parts for check in part.checks
-    ]
-    return Result(
-        model=model,
-        certificate=Certificate(tuple(checks)),
-        termination_status=worst_status(part.result.termination_status for part in parts),
-        solution_status=SolutionStatus.FEASIBLE if feasible else SolutionStatus.INFEASIBLE,
-        raw_status="; ".join(f"{part.name}: {part.result.raw_status}" for part in parts),
-        solution=None,
-        bounds=ObjectiveBounds(Sense.MAXIMIZE, margin, None),
-        trace=recorder.snapshot(),
-        sense=Sense.MAXIMIZE,
-        formulation=programs,
-        solver_name="exterior_penalty",
-        solver_version="",
-        solver_rule="the method of the paper, one run a part",
-        seconds=Seconds(solve=seconds, total=total),
-        settings=settings,
-        stats={"iterations": iterations},
-    )

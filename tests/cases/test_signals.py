@@ -400,8 +400,8 @@ def test_010_a_grid_search_ends_at_the_first_interruption(monkeypatch: pytest.Mo
 def test_010_a_mixture_classifier_too(by_choice: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(0)
     X, y = np.concatenate([draw.normal(3.0 * k, 1.0, (20, 2)) for k in range(3)]), np.repeat([0, 1, 2], 20)
-    place = "mmbn_opt.estimators.cmm.join_parts" if by_choice else "mmbn_opt.estimators.cmm.CMMPart"
-    before_call(monkeypatch, place, lambda: signal.raise_signal(signal.SIGINT), call=4 if by_choice else 1)
+    place = "mmbn_opt.estimators.cmm.solve_parts" if by_choice else "mmbn_opt.solving.parts.solve"
+    before_call(monkeypatch, place, lambda: signal.raise_signal(signal.SIGINT), call=4 if by_choice else 2)
     model = CMMClassifier(n_components=[1, 2] if by_choice else 1, iterations=2, cv=3)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)

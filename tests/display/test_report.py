@@ -5,13 +5,18 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
+import numpy as np
 import pytest
 
+from mmbn_opt.display._facts import part_row
 from mmbn_opt.display.report import render_report
+from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.result import Certificate, Check, Result
 from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
+from mmbn_opt.solvers.nonlinear.exterior_penalty import ExteriorPenaltySolver
+from mmbn_opt.solving.parts import solve_parts
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
@@ -176,3 +181,15 @@ def test_a_run_without_a_model_is_reported(result: Result) -> None:
     assert "The run returned no model." in text
     assert "Nothing was checked." in text
     assert "Gap unknown" in text
+
+
+def test_a_program_among_several_is_told_its_own_failures_even_where_one_name_ends_with_another() -> None:
+    """Two copies of a row, one of class aa and one of b: only "aa against b" can fail, not "a against b"."""
+    X = np.concatenate([np.arange(5.0), 20 + np.arange(5.0), 40 + np.arange(5.0), [42.0]])[:, np.newaxis]
+    y = np.array(["a"] * 5 + ["aa"] * 5 + ["b"] * 5 + ["aa"])
+    problem = MulticlassMargin(X, y, n_components=1, xi_growth=1.0)
+    result = solve_parts(problem, ExteriorPenaltySolver(restarts=0, max_iterations=100))
+    told = {name: outcome for name, _, _, outcome in (part_row(part, result) for part in result.parts)}
+    assert list(told) == ["a against aa", "a against b", "aa against b"]
+    assert told["a against b"] == "all checks passed"
+    assert "of 11 samples miss xi = 2.6: row" in told["aa against b"]

@@ -11,14 +11,15 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data, parametrize_with_checks
 
-from mmbn_opt.data.folds import numeric_folds
-from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.estimators.cmm import CMMClassifier
 from mmbn_opt.exceptions import InputError
+from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.mixtures.classifier import DecisionRule
 from mmbn_opt.results.status import TerminationStatus
+from mmbn_opt.solvers.nonlinear.exterior_penalty import ExteriorPenaltySolver
+from mmbn_opt.solving.parts import solve_parts
 
 
 @parametrize_with_checks(
@@ -56,6 +57,47 @@ def test_every_part_is_a_program_with_its_own_answer(strategy: Any) -> None:
             assert part.violated.set_index("row")["label"][row] == y[row]
     assert model.score(X, y) > 0.97
     assert model.termination_status_ is TerminationStatus.ITERATION_LIMIT
+
+
+def test_the_result_is_that_of_the_parts_solved_by_hand() -> None:
+    X, y = iris()
+    model = CMMClassifier(n_components=2, iterations=30, start="em", random_state=3).fit(X, y)
+    problem = MulticlassMargin(X, y, 2, xi_growth=1.0, start="em", seed=3)
+    result = solve_parts(problem, ExteriorPenaltySolver(max_iterations=30, restarts=0), seed=3)
+    assert isinstance(model.result_.formulation, MulticlassMargin)
+    assert model.result_.solver_version == result.solver_version != ""
+    assert model.result_.bounds == result.bounds
+    assert model.result_.certificate.checks == model.certificate_.checks == result.certificate.checks
+    np.testing.assert_array_equal(model.predict_proba(X), result.model.predict_proba(X))
+    for part, own in zip(model.parts_, result.parts, strict=True):
+        assert part.name == part.result.part == own.part == f"{part.positive} against {part.negative}"
+        assert part.margin == pytest.approx(own.formulation.evaluate(own.model), rel=1e-9)
+        assert part.checks == part.result.certificate.checks
+
+
+def test_weights_are_repeated_rows_with_the_settings_that_users_run() -> None:
+    """CASES A15: rounding errors of sums in another order used to grow to another local optimum."""
+    check_sample_weight_equivalence_on_dense_data("CMMClassifier", CMMClassifier())
+
+
+def test_the_order_of_the_rows_changes_nothing_at_all() -> None:
+    X, y = load_wine(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    one, other = CMMClassifier(iterations=200).fit(X, y), CMMClassifier(iterations=200).fit(X[order], y[order])
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_rows_that_miss_xi_are_named_by_their_number_in_what_was_given() -> None:
+    X, y = iris()
+    weight = np.repeat([0, 2], [25, 125])
+    model = CMMClassifier(n_components=1, iterations=0).fit(X, y, sample_weight=weight)
+    rows = model.parts_[2].violated["row"].to_numpy()
+    assert len(rows)
+    assert (np.unique(rows, return_counts=True)[1] == 2).all()
+    assert set(y[rows]) <= {"versicolor", "virginica"}
+    assert any(f"row {rows[0]} by" in check.detail for check in model.certificate_.failures)
+    with pytest.raises(InputError, match=r"sample_weight must hold whole numbers here, row 1 has 0\.5"):
+        CMMClassifier().fit(X, y, sample_weight=np.where(np.arange(150) == 1, 0.5, 1.0))
 
 
 def test_two_classes_are_one_program_under_either_strategy() -> None:
@@ -124,17 +166,6 @@ def test_neither_the_order_of_rows_nor_the_number_of_processes_matters() -> None
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-6)
 
 
-def test_folds_are_even_and_keep_the_classes_in_proportion() -> None:
-    y = np.array([0] * 11 + [1] * 7 + [2])
-    data = NumericDataset.from_arrays(np.random.default_rng(0).normal(size=(19, 2)), y)
-    folds = numeric_folds(data, 3, seed=0)
-    assert folds[18] == -1
-    sizes = np.bincount(folds[folds >= 0])
-    assert np.ptp(sizes) <= 1
-    for c in (0, 1):
-        assert np.ptp(np.bincount(folds[y == c], minlength=3)) <= 1
-
-
 # -- odd input ------------------------------------------------------------------------------------------------------
 
 
@@ -161,6 +192,8 @@ def test_missing_values_are_dropped_from_the_gaussians() -> None:
         ({"iterations": -1}, "iterations must be whole numbers of at least 0 or None, got -1"),
         ({"strategy": "tree"}, "strategy must be one of one-vs-one, one-vs-rest, got 'tree'"),
         ({"start": "random"}, "start must be one of k-means, em, got 'random'"),
+        ({"time_limit": "5"}, "time_limit must be a number of seconds >= 0 or None, got '5'"),
+        ({"random_state": -1}, "random_state must be a whole number >= 0, None or a RandomState, got -1"),
         ({"cv": 1}, "cv must be a number of folds of at least 2, got 1"),
         ({"inner": "newton"}, "inner must be one of lbfgs, golden-section"),
     ],

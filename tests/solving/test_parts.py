@@ -1,5 +1,6 @@
 """Many classes as binary programs: what the parts hold, what one result says for all, and every way to stop it."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.mixtures.classifier import DecisionRule
 from mmbn_opt.mixtures.parts import binary_parts
-from mmbn_opt.results.result import Result
+from mmbn_opt.results.result import CheckSubject, Result
 from mmbn_opt.results.status import SolutionStatus, TerminationStatus
 from mmbn_opt.results.trace import TraceRecord
 from mmbn_opt.solvers.nonlinear.exterior_penalty import ExteriorPenaltySolver
@@ -35,6 +36,8 @@ def problem(each: int = 20, **settings: Any) -> MulticlassMargin:
 def test_one_result_speaks_for_all_parts(strategy: Any) -> None:
     whole = problem(strategy=strategy)
     result = solve_parts(whole, QUICK)
+    assert [part.part for part in result.parts] == [part.name for part in whole.parts]
+    assert result.part == ""
     assert len(result.parts) == 3
     assert result.model.rule is {"one-vs-one": DecisionRule.MAX_WINS, "one-vs-rest": DecisionRule.ONE_VS_REST}[strategy]
     margins = [part.bounds.primal_bound for part in result.parts]
@@ -87,7 +90,48 @@ def test_what_violates_is_told_by_rows_of_the_data() -> None:
     assert whole.infeasibility(result.model) == pytest.approx(np.sqrt((table["violation"] ** 2).sum()))
     failed = result.certificate.failures
     assert [check.name for check in failed] == ["every sample beyond xi, versicolor against virginica"]
+    assert [(check.about, check.part) for check in failed] == [(CheckSubject.SAMPLES, "versicolor against virginica")]
     assert f"row {table['row'][0]} by {table['violation'][0]:.3g}" in failed[0].detail
+
+
+def test_the_start_is_the_one_that_was_named() -> None:
+    def source(**settings: Any) -> list[str]:
+        result = solve_parts(problem(50, n_components=2, **settings), replace(QUICK, max_iterations=0))
+        assert result.trace.records[0].source == result.parts[0].trace.records[0].source
+        return [record.source for record in result.parts[1].trace if record.event == "start"]
+
+    assert source(start="k-means") == ["k-means"]
+    assert source(start="em") == ["expectation-maximization"]
+    free, named = problem(50, n_components=2).binary(1), problem(50, n_components=2, start="k-means").binary(1)
+    assert [free.trivial_start().source, *(s.source for s in free.starts())] == ["k-means", "expectation-maximization"]
+    assert not list(named.starts())
+    holes = irises()[0]
+    holes[0, 0] = np.nan
+    gapped = MulticlassMargin(holes, irises()[1], 1, missing="marginalize", start="em")
+    assert gapped.binary(0).trivial_start().source == "k-means"
+    assert gapped.binary(2).trivial_start().source == "expectation-maximization"
+
+
+def test_whole_weights_are_repeated_rows_and_rows_keep_their_numbers() -> None:
+    X, y = irises()
+    weight = np.arange(60) % 3
+    weighted = problem(sample_weight=weight)
+    repeated = MulticlassMargin(np.repeat(X, weight, axis=0)[::-1], np.repeat(y, weight)[::-1], 1, xi_growth=1.0)
+    one, other = solve_parts(weighted, QUICK), solve_parts(repeated, QUICK)
+    np.testing.assert_array_equal(one.model.predict_proba(X), other.model.predict_proba(X))
+    assert one.bounds == other.bounds
+    assert weighted.rows.tolist() == np.repeat(np.arange(60), weight).tolist()
+    start = weighted.join([binary.trivial_start().model for binary in weighted.binaries])
+    table = weighted.violated_samples(start)
+    assert (weight[table["row"]] > 0).all()
+    assert (table["label"].to_numpy() == y[table["row"]]).all()
+
+
+def test_a_part_with_few_samples_gets_fewer_components_where_that_is_allowed() -> None:
+    few = problem(n_components=3, sample_weight=np.where(np.arange(60) < 18, 0, 1), fewer_components=True)
+    assert [binary.n_components for binary in few.binaries] == [2, 2, 3]
+    with pytest.raises(InputError, match="Class 'setosa' has 2 samples, fewer than n_components=3"):
+        replace(few, fewer_components=False)
 
 
 def test_no_time_leaves_the_starts() -> None:
@@ -159,6 +203,9 @@ def test_the_worst_status_is_the_one_that_says_most_against_the_answer() -> None
         ({"n_components": 21}, "Class 'setosa' has 20 samples, fewer than n_components=21"),
         ({"xi": 0.0}, "xi must be a number in"),
         ({"strategy": "tree"}, "strategy must be one of"),
+        ({"start": "far"}, "start must be one of best, k-means, em, got 'far'"),
+        ({"n_components": "two", "fewer_components": True}, "n_components must be a whole number"),
+        ({"sample_weight": [1.0, 2.0]}, r"sample_weight has shape \(2,\); it needs one number for each of the 60 rows"),
     ],
 )
 def test_bad_settings_are_refused_before_anything_is_solved(settings: dict[str, Any], text: str) -> None:

@@ -21,11 +21,14 @@ from ...programs.nonlinear import ConstraintTargets, NonlinearProgram
 from ...results.result import Check
 from ...results.status import BoundKind, Sense
 from ..base import Formulation, Start
+from ._checks import check_samples
 from ._objective import CmmLayout, CmmObjective, parameter_box, soft_margin_of_ratios
 from ._validation import HeldOut, check_number
 from .as_pyomo import cmm_model
 
 __all__ = ["ConstrainedMaximumMargin"]
+
+STARTS = ("best", "k-means", "em")
 
 FEASIBILITY_TOLERANCE = 1e-6
 """A sample may miss its target by this much, in nats."""
@@ -71,6 +74,9 @@ class ConstrainedMaximumMargin(Formulation):
         NaN in `X`: an error, or summed out.
     validation : tuple (X, y) or None
         Its classification rate decides which iterate is kept; see `with_validation`.
+    start : {"best", "k-means", "em"}
+        Where a solver begins: at k-means (section 3.2), at maximum likelihood by expectation-maximization (at k-means
+        where values are missing or a class has fewer different samples than components), or at the better of the two.
     seed : int
         Of k-means.
     max_parameters : int
@@ -94,6 +100,7 @@ class ConstrainedMaximumMargin(Formulation):
     xi_growth: float = field(default=10.0, kw_only=True)
     missing: Literal["error", "marginalize"] = field(default="error", kw_only=True)
     validation: tuple[Any, Any] | None = field(default=None, kw_only=True)
+    start: Literal["best", "k-means", "em"] = field(default="best", kw_only=True)
     seed: int = field(default=0, kw_only=True)
     max_parameters: int = field(default=1_000_000, kw_only=True)
 
@@ -110,6 +117,8 @@ class ConstrainedMaximumMargin(Formulation):
         check_number("xi_growth", self.xi_growth, 1.0, 1e6)
         if self.penalty not in ("exterior", "printed"):
             raise InputError(f'penalty must be "exterior" or "printed", got {self.penalty!r}.')
+        if self.start not in STARTS:
+            raise InputError(f"start must be one of {', '.join(STARTS)}, got {self.start!r}.")
         if self.data.n_classes != 2:
             raise InputError(
                 f"CMM separates two classes; y holds {self.data.n_classes}: {self.data.classes.tolist()[:8]}. "
@@ -278,19 +287,26 @@ class ConstrainedMaximumMargin(Formulation):
         return Start(self.recover(self.encode(model)), source)
 
     def trivial_start(self) -> Start:
-        """A Gaussian a cluster of k-means (section 3.2)."""
-        return self._k_means
+        """A Gaussian a cluster of k-means (section 3.2), or what `start` names instead."""
+        return (self._likeliest if self.start == "em" else None) or self._k_means
 
     @cached_property
     def _k_means(self) -> Start:
         return self._start("k-means", k_means_density)
 
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
+        """Maximum likelihood beside the trivial start, where `start` leaves the choice to the solver."""
+        if self.start == "best" and self._likeliest is not None:
+            yield self._likeliest
+
+    @cached_property
+    def _likeliest(self) -> Start | None:
         """Maximum likelihood by expectation-maximization, where no value is missing and the samples suffice."""
         z, codes = self.data.z, self.data.codes
         distinct = min(len(np.unique(z[codes == c], axis=0)) for c in range(2))
-        if not self.data.has_missing and distinct >= self.n_components:
-            yield self._start("expectation-maximization", em_density)
+        if self.data.has_missing or distinct < self.n_components:
+            return None
+        return self._start("expectation-maximization", em_density)
 
     def trivial_bound(self) -> None:
         """No bound is claimed: the program is not convex."""
@@ -325,31 +341,24 @@ class ConstrainedMaximumMargin(Formulation):
 
     def violated_samples(self, model: MixtureClassifier, xi: float | None = None) -> pd.DataFrame:
         """The samples that miss their target: row, label, log-odds of the true class, violation; the worst first."""
-        missed = self.violations(model, xi)
+        odds = self.log_odds(model)
+        missed = np.maximum(0.0, (self.xi if xi is None else xi) - odds)
         rows = np.flatnonzero(missed > FEASIBILITY_TOLERANCE)
         rows = rows[np.lexsort([rows, -missed[rows]])]
         return pd.DataFrame(
             {
                 "row": rows,
                 "label": self.data.classes[self.data.codes[rows]],
-                "log_odds": self.log_odds(model)[rows],
+                "log_odds": odds[rows],
                 "violation": missed[rows],
             }
         )
 
     def check(self, model: MixtureClassifier) -> tuple[Check, ...]:
         """Every sample beyond xi, or how many are not, which, and by how much; variances above tau."""
-        table, n = self.violated_samples(model), self.data.n_samples
-        if table.empty:
-            detail = (
-                f"{n} of {n} samples do; the least log-odds are {self.log_odds(model).min():.4g}, xi is {self.xi:g}"
-            )
-        else:
-            worst = ", ".join(f"{r} by {v:.3g}" for r, v in zip(table["row"][:5], table["violation"][:5], strict=True))
-            more = "" if len(table) <= 5 else ", ..."
-            detail = f"{len(table)} of {n} samples miss xi = {self.xi:g}: row {worst}{more}"
+        missed, least = self.violated_samples(model), float(self.log_odds(model).min())
         smallest = min(float(d.covariances.min()) for d in self._checked_part(model).densities)
         return (
-            Check("every sample beyond xi", table.empty, detail),
+            check_samples(missed, self.data.n_samples, least, self.xi),
             Check("variances above tau", smallest >= self.tau, f"the smallest is {smallest:.3g}, tau is {self.tau:g}"),
         )

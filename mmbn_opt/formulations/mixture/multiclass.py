@@ -4,19 +4,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from ...data.numeric import NumericDataset
+from ...data.folds import take_rows
+from ...data.numeric import NumericDataset, check_components, repeated_rows
 from ...mixtures.classifier import MixtureClassifier
 from ...mixtures.parts import BinaryPart, binary_parts, join_parts, part_model
 from ...results.result import Check
 from ...results.status import BoundKind, Sense
+from ._checks import check_samples
 from .constrained import ConstrainedMaximumMargin
 
 __all__ = ["MulticlassMargin"]
-
-SHOWN = 5
-"""Samples that a check names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +32,13 @@ class MulticlassMargin:
     X : DataFrame or array (n_samples, n_features)
     y : array (n_samples,)
         Two classes or more.
-    n_components, h, xi, tau, penalty, xi_growth, missing, seed
+    n_components, h, xi, tau, penalty, xi_growth, missing, start, seed
         As in `ConstrainedMaximumMargin`.
+    fewer_components : bool
+        Let a program with less than `n_components` samples on one side have as many components as that; otherwise a
+        class with so few samples is an error.
+    sample_weight : array (n_samples,) or None
+        Whole numbers: weight 2 is the row twice, weight 0 the row removed.
     strategy : {"one-vs-one", "one-vs-rest"}
     class_name : str
         What the labels are called in files.
@@ -57,6 +63,9 @@ class MulticlassMargin:
     strategy: Literal["one-vs-one", "one-vs-rest"] = field(default="one-vs-one", kw_only=True)
     xi_growth: float = field(default=10.0, kw_only=True)
     missing: Literal["error", "marginalize"] = field(default="error", kw_only=True)
+    start: Literal["best", "k-means", "em"] = field(default="best", kw_only=True)
+    fewer_components: bool = field(default=False, kw_only=True)
+    sample_weight: Any = field(default=None, kw_only=True, repr=False)
     seed: int = field(default=0, kw_only=True)
     class_name: str = field(default="class", kw_only=True)
     n_dropped: int = field(default=0, kw_only=True, repr=False)
@@ -66,13 +75,25 @@ class MulticlassMargin:
     bound_kind: ClassVar[BoundKind] = BoundKind.HEURISTIC
 
     def __post_init__(self) -> None:
-        self.data.require_members(self.n_components)
+        check_components(self.n_components)
+        if not self.fewer_components:
+            self.data.require_members(self.n_components)
         self.binary(0)  # its checks of the settings are those of all parts
 
     @cached_property
     def data(self) -> NumericDataset:
-        """The samples, checked and standardised."""
-        return NumericDataset.from_arrays(self.X, self.y, missing=self.missing, n_dropped=self.n_dropped)
+        """The samples as often as they count, checked and standardised."""
+        X, y = self.X, self.y
+        if self.sample_weight is not None and len(X) == len(y):  # unequal lengths are told by `from_arrays`
+            X, y = take_rows(X, y, self.rows)
+        return NumericDataset.from_arrays(X, y, missing=self.missing, n_dropped=self.n_dropped)
+
+    @cached_property
+    def rows(self) -> NDArray[np.intp]:
+        """Row of `X` of each sample of `data`."""
+        if self.sample_weight is None:
+            return np.arange(self.data.n_samples)
+        return repeated_rows(self.sample_weight, len(self.y))
 
     @cached_property
     def parts(self) -> tuple[BinaryPart, ...]:
@@ -82,9 +103,12 @@ class MulticlassMargin:
     def binary(self, index: int) -> ConstrainedMaximumMargin:
         """The formulation of a part, over the standardised samples; label 0 stands for its positive class."""
         part = self.parts[index]
+        n_components = self.n_components
+        if self.fewer_components:
+            n_components = min(n_components, int(np.bincount(part.labels).min()))
         return ConstrainedMaximumMargin(
-            self.data.z[part.rows], part.labels, self.n_components, self.h, self.xi, self.tau, self.penalty,
-            xi_growth=self.xi_growth, missing="marginalize", seed=self.seed,
+            self.data.z[part.rows], part.labels, n_components, self.h, self.xi, self.tau, self.penalty,
+            xi_growth=self.xi_growth, missing="marginalize", start=self.start, seed=self.seed,
         )  # fmt: skip
 
     @cached_property
@@ -110,33 +134,24 @@ class MulticlassMargin:
 
     def violated_samples(self, model: MixtureClassifier) -> pd.DataFrame:
         """The samples that miss xi, part by part, the worst first: part, row of the data, label, log-odds, miss."""
-        tables = []
-        for k, (part, binary) in enumerate(zip(self.parts, self.binaries, strict=True)):
-            table = binary.violated_samples(self._alone(model, k))
-            rows = part.rows[table["row"]]
-            table = table.assign(row=rows, label=self.data.classes[self.data.codes[rows]])
+        tables = [self.violated_in(model, k) for k in range(len(self.parts))]
+        for table, part in zip(tables, self.parts, strict=True):
             table.insert(0, "part", part.name)
-            tables.append(table)
         return pd.concat([t for t in tables if len(t)] or tables[:1], ignore_index=True)
+
+    def violated_in(self, model: MixtureClassifier, index: int) -> pd.DataFrame:
+        """The samples of one part that miss xi, the worst first: row of `X`, label, log-odds, violation."""
+        table = self.binaries[index].violated_samples(self._alone(model, index))
+        rows = self.parts[index].rows[table["row"]]
+        return table.assign(row=self.rows[rows], label=self.data.classes[self.data.codes[rows]])
 
     def check(self, model: MixtureClassifier) -> tuple[Check, ...]:
         """For each part whether every sample is beyond xi, or how many are not, which, and by how much."""
-        table = self.violated_samples(model)
-        return tuple(self._check_part(k, table, model) for k in range(len(self.parts)))
+        return tuple(self._check_part(k, model) for k in range(len(self.parts)))
 
-    def _check_part(self, k: int, table: pd.DataFrame, model: MixtureClassifier) -> Check:
-        part, n = self.parts[k], len(self.parts[k].rows)
-        name = f"every sample beyond xi, {part.name}"
-        missed = table[table["part"] == part.name]
-        if missed.empty:
-            least = self.binaries[k].log_odds(self._alone(model, k)).min()
-            return Check(name, True, f"{n} of {n} samples do; the least log-odds are {least:.4g}, xi is {self.xi:g}")
-        worst = ", ".join(
-            f"{row} by {violation:.3g}"
-            for row, violation in zip(missed["row"][:SHOWN], missed["violation"][:SHOWN], strict=True)
-        )
-        more = "" if len(missed) <= SHOWN else ", ..."
-        return Check(name, False, f"{len(missed)} of {n} samples miss xi = {self.xi:g}: row {worst}{more}")
+    def _check_part(self, k: int, model: MixtureClassifier) -> Check:
+        part, least = self.parts[k], float(self.binaries[k].log_odds(self._alone(model, k)).min())
+        return check_samples(self.violated_in(model, k), len(part.rows), least, self.xi, part=part.name)
 
     def _alone(self, model: MixtureClassifier, k: int) -> MixtureClassifier:
         return part_model(model, k, self.binaries[k].data.feature_names)
