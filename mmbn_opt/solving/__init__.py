@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mmbn_opt.solving.parts import CMMPart as CMMPart
     from mmbn_opt.solving.parts import CMMPrograms as CMMPrograms
     from mmbn_opt.solving.parts import solve_parts as solve_parts
+    from mmbn_opt.solving.settings import SolveSettings as SolveSettings
 
 _HOMES = {
     "AUTO_RULES": "dispatch",
@@ -29,6 +30,7 @@ _HOMES = {
     "Job": "job",
     "ReprovedBound": "certificate",
     "Run": "handle",
+    "SolveSettings": "settings",
     "certify": "certificate",
     "distance_to_optimum": "distance",
     "solve": "dispatch",
