@@ -3,9 +3,8 @@
 import math
 import operator
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, SupportsIndex
-
-import numpy as np
 
 from .exceptions import InputError
 
@@ -17,12 +16,13 @@ def is_number(value: Any) -> bool:
 
     Examples
     --------
+    >>> import numpy as np
     >>> is_number(np.float32(0.5)), is_number(True), is_number(float("nan")), is_number("2")
     (True, False, False, False)
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        return False
-    return not math.isnan(value)
+    # NumPy registers its numbers as real ones, and not its booleans.
+    kind: Any = type(value)
+    return issubclass(kind, Real) and not issubclass(kind, bool) and bool(value == value)
 
 
 def is_whole(value: Any) -> bool:
@@ -30,14 +30,15 @@ def is_whole(value: Any) -> bool:
 
     Examples
     --------
+    >>> import numpy as np
     >>> is_whole(np.int64(2)), is_whole(2.0), is_whole(True), is_whole(np.array([1, 2]))
     (True, False, False, False)
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, SupportsIndex):
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         return False
     try:
         operator.index(value)
-    except TypeError:  # an array of several
+    except TypeError:  # an array of several, a boolean of NumPy
         return False
     return True
 
@@ -71,7 +72,7 @@ def checked_number(
 
     Examples
     --------
-    >>> checked_number("lam", np.float64(0.5), open_low=True), checked_number("time_limit", 5)
+    >>> checked_number("lam", 0.5, open_low=True), checked_number("time_limit", 5)
     (0.5, 5)
     >>> checked_number("h", "2", 1.0, 100.0)
     Traceback (most recent call last):
@@ -82,7 +83,7 @@ def checked_number(
         if expected is None:
             expected = f"a number in {'(' if open_low else '['}{low:g}, {high:g}{')' if open_high else ']'}"
         raise InputError(f"{name} must be {expected}, got {value!r}.")
-    number: float = value.item() if isinstance(value, np.generic) else value
+    number: float = value.item() if hasattr(value, "item") else value
     return number
 
 
@@ -105,7 +106,7 @@ def whole(name: str, value: Any, low: int = 0, high: int | None = None, *, expec
 
     Examples
     --------
-    >>> whole("threads", np.int32(4), 1)
+    >>> whole("threads", 4, 1)
     4
     >>> whole("seed", 1.5)
     Traceback (most recent call last):
