@@ -29,7 +29,7 @@ class RunJob:
     Parameters
     ----------
     payload : bytes
-        Pickle of formulation, solver (name or instance) and settings of `solve`; made by cloudpickle, so that classes
+        Pickle of formulation, solver (name or instance) and `SolveSettings`; made by cloudpickle, so that classes
         of a script or a notebook travel along.
     threads : int
     verbose : bool
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def _run(job: RunJob, send: Callable[[object], None]) -> None:
-    from mmbn_opt.solving.dispatch import solve
+    from mmbn_opt.solving.dispatch import make_job
 
     formulation, solver, settings = pickle.loads(job.payload)
     warm_up(formulation, solver)
@@ -90,7 +90,7 @@ def _run(job: RunJob, send: Callable[[object], None]) -> None:
     def tell(record: TraceRecord) -> None:
         send(record)
 
-    result = solve(formulation, engine, callback=tell, **settings)
+    result = make_job(formulation, engine, settings, callback=tell).execute()
     send(_answered(result, formulation, heard))
 
 

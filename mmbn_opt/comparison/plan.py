@@ -7,6 +7,7 @@ from typing import Any
 
 import cloudpickle
 
+from mmbn_opt._arguments import checked_number
 from mmbn_opt.comparison.fingerprint import fingerprint
 from mmbn_opt.comparison.machine import package_versions
 from mmbn_opt.exceptions import InputError
@@ -16,6 +17,7 @@ from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.ending import Tolerances
 from mmbn_opt.solvers.registry import get_solver_class, solver_names
 from mmbn_opt.solving.dispatch import choose_solver
+from mmbn_opt.solving.settings import SolveSettings
 
 __all__ = ["LeftOut", "Limits", "Plan", "PlannedRun", "labelled_formulations", "labelled_solvers", "make_plan"]
 
@@ -26,29 +28,23 @@ class Limits:
 
     Parameters
     ----------
-    time_limit : float or None
-        Seconds; None runs to proof.
+    settings : SolveSettings
+        What is not given is each solver's own.
     grace : float
         Seconds after the limit at which a run that goes on is killed.
     memory_limit : float or None
         Megabytes.
-    rel_gap, abs_gap : float
-    threads : int
     """
 
-    time_limit: float | None = 60.0
+    settings: SolveSettings
     grace: float = 10.0
     memory_limit: float | None = None
-    rel_gap: float = 0.0
-    abs_gap: float = 0.0
-    threads: int = 1
 
     def __post_init__(self) -> None:
-        Solver.check_limits(self.time_limit, self.rel_gap, self.abs_gap, self.threads)
-        if not self.grace >= 0:
-            raise InputError(f"grace must be a number of seconds >= 0, got {self.grace!r}.")
-        if self.memory_limit is not None and not self.memory_limit > 0:
-            raise InputError(f"memory_limit must be a number of megabytes > 0 or None, got {self.memory_limit!r}.")
+        checked_number("grace", self.grace, expected="a number of seconds >= 0")
+        if self.memory_limit is not None:
+            words = "a number of megabytes > 0 or None"
+            checked_number("memory_limit", self.memory_limit, open_low=True, expected=words)
 
 
 @dataclass(frozen=True)
@@ -150,27 +146,24 @@ def _runs(
 ) -> Iterator[PlannedRun]:
     # Without what it has cached, so that every run does all of the work and little travels.
     problem = replace(formulation)
+    code = package_versions().get("mmbn-opt", "")
     for seed in seeds:
-        settings: dict[str, Any] = {
-            "time_limit": limits.time_limit,
-            "rel_gap": limits.rel_gap,
-            "abs_gap": limits.abs_gap,
-            "threads": limits.threads,
-            "seed": seed,
-        }
-        code = package_versions().get("mmbn-opt", "")
+        settings = replace(limits.settings, seed=seed)
+        used = settings.used(solver)
+        # Options and verbosity are those of the solver, which is part of the key by itself.
+        known = {name: used[name] for name in ("time_limit", "rel_gap", "abs_gap", "threads", "seed")}
         yield PlannedRun(
-            key=fingerprint(content, label, name, solver, settings, limits.memory_limit, version, code),
+            key=fingerprint(content, label, name, solver, known, limits.memory_limit, version, code),
             formulation=label,
             solver=name,
             seed=seed,
             sense=formulation.sense,
-            time_limit=limits.time_limit,
+            time_limit=used["time_limit"],
             grace=limits.grace,
             memory_limit=limits.memory_limit,
-            rel_gap=limits.rel_gap,
-            abs_gap=Tolerances(limits.rel_gap, limits.abs_gap, formulation.scale).absolute,
-            threads=limits.threads,
+            rel_gap=used["rel_gap"],
+            abs_gap=Tolerances(used["rel_gap"], used["abs_gap"], formulation.scale).absolute,
+            threads=used["threads"],
             solver_version=version,
             payload=cloudpickle.dumps((problem, solver, settings)),
             token=token,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
+from mmbn_opt._arguments import whole
 from mmbn_opt._budget import interruptible, noting_signals
 from mmbn_opt.comparison._isolated import cancel, execute_unless_cancelled, withdraw
 from mmbn_opt.comparison.machine import can_measure_memory
@@ -24,6 +25,7 @@ from mmbn_opt.comparison.table import Comparison
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.solvers.base import Solver
+from mmbn_opt.solving.settings import SolveSettings
 
 __all__ = ["Progress", "compare"]
 
@@ -46,9 +48,9 @@ def compare(
     n_jobs: int | None = None,
     grace: float = 10.0,
     memory_limit: float | None = None,
-    rel_gap: float = 0.0,
-    abs_gap: float = 0.0,
-    threads: int = 1,
+    rel_gap: float | None = None,
+    abs_gap: float | None = None,
+    threads: int | None = None,
     rerun_failed: bool = False,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -67,7 +69,8 @@ def compare(
         program that the formulation emits, and takes it. Solvers that are not installed or refuse, and named ones that
         do not fit, are listed in ``left_out`` with the reason.
     time_limit : float or None
-        Wall-clock seconds a run, building and heuristics included. None runs to proof.
+        Wall-clock seconds a run, building and heuristics included, for configured solvers too. None runs to proof, or
+        as long as a configured solver says.
     seeds : sequence of int
     folder : path or None
         Where each run is kept as it ends. A comparison that is started again there does only what is missing; what a
@@ -80,7 +83,7 @@ def compare(
     memory_limit : float or None
         Megabytes that the process of a run and what it starts may hold, interpreter and libraries included (Linux).
     rel_gap, abs_gap, threads
-        As in `mmbn_opt.solve`.
+        As in `mmbn_opt.solve`: those that are not given are what a configured solver says, and else 0, 0 and 1.
     rerun_failed : bool
         Run again what crashed, hung, raised or ran out of memory.
     progress : callable or None
@@ -104,7 +107,8 @@ def compare(
     >>> table[["solver", "status", "solved", "claim_ok", "bound_ok"]].values.tolist()
     [['highs', 'OPTIMAL', True, True, True]]
     """
-    limits = Limits(time_limit, grace, memory_limit, rel_gap, abs_gap, threads)
+    settings = SolveSettings(time_limit=time_limit, rel_gap=rel_gap, abs_gap=abs_gap, threads=threads)
+    limits = Limits(settings, grace, memory_limit)
     if memory_limit is not None and not can_measure_memory():
         raise InputError("memory_limit needs Linux, where the memory of another process can be read; leave it out.")
     everything = isinstance(solvers, str) and solvers == "all"
@@ -169,8 +173,7 @@ def _execute(pending: Sequence[PlannedRun], token: str, n_jobs: int | None, keep
 def _checked_seeds(seeds: Sequence[int]) -> list[int]:
     listed = list(seeds)
     for seed in listed:
-        if isinstance(seed, bool) or not hasattr(seed, "__index__") or seed < 0:
-            raise InputError(f"seeds must be whole numbers >= 0, got {seed!r}.")
+        whole("seeds", seed, expected="whole numbers >= 0")
     if len(set(listed)) != len(listed) or not listed:
         raise InputError(f"seeds must be distinct and at least one, got {listed!r}.")
     return [int(seed) for seed in listed]

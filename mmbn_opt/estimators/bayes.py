@@ -5,6 +5,7 @@ from typing import Any
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.estimators._base import require_two_classes, seconds_left
 from mmbn_opt.heuristics.named import make_structure
+from mmbn_opt.solving.settings import SolveSettings
 from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
 from ._base import DiscreteClassifier, Learned, refuse_choice
@@ -42,8 +43,8 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
     solver : str or Solver
     time_limit : float or None
         Seconds for the choice and the final fit.
-    rel_gap : float
-        Certified gap at which the relaxation stops.
+    rel_gap : float or None
+        Certified gap at which the relaxation stops; None is what a configured solver says, and else 1e-4.
     kinds : mapping of column name to {"categorical", "numeric"}, or None
         Overrides; else text, categories, bools and integers of at most 10 values are categorical, other numbers are cut
         by MDLP on the training rows. The columns of arrays are called x0, x1, ...
@@ -55,9 +56,9 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
     unseen : {"error", "missing"}
         Labels in prediction that training never saw: refuse, or sum out.
     n_jobs : int or None
-        Processes of the choice (joblib).
+        Processes of the choice (joblib); that of "relaxation" is one path of warm starts and uses one.
     random_state : int, RandomState or None
-        Of folds, validation rows and the order "ro"; None is 0.
+        Of folds, validation rows and the order "ro"; None is 0, or what a configured solver says for its own run.
 
     Attributes
     ----------
@@ -110,7 +111,7 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         smoothing: Any = 1.0,
         solver: Any = "auto",
         time_limit: float | None = None,
-        rel_gap: float = 1e-4,
+        rel_gap: float | None = None,
         kinds: Any = None,
         discretize: bool = True,
         missing: Any = "error",
@@ -147,9 +148,12 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         seed = seed_of(self.random_state)
         graph = make_structure(self.structure, data, seed=seed, smoothing=self.smoothing)
         settings = ParameterSettings(
-            self.method, self.lam, self.kappa, self.iterations, self.validation, self.normalization, self.alpha,
-            self.min_prob, self.smoothing, self.solver, self.rel_gap, seed, self.n_jobs,
+            method=self.method, lam=self.lam, kappa=self.kappa, iterations=self.iterations, validation=self.validation,
+            normalization=self.normalization, alpha=self.alpha, min_prob=self.min_prob, smoothing=self.smoothing,
+            solver=self.solver, seed=seed, n_jobs=self.n_jobs,
+            call=SolveSettings(rel_gap=self.rel_gap, seed=None if self.random_state is None else seed),
         )  # fmt: skip
         learned = learn_parameters(data, graph, settings, seconds_left(self.time_limit, began))
         attributes = {"chosen_": learned.chosen, "cv_results_": learned.table}
-        return Learned(learned.network, learned.certificate, learned.result, attributes)
+        result = None if self.method == "ml" else learned.result
+        return Learned(learned.network, learned.certificate, result, attributes)

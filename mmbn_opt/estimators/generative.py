@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.heuristics.named import make_structure
-from mmbn_opt.tuning.parameters import maximum_likelihood
+from mmbn_opt.tuning.likelihood import maximum_likelihood
 
 from ._base import DiscreteClassifier, Learned
 

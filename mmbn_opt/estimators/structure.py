@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
+from mmbn_opt._arguments import whole
 from mmbn_opt.data.discrete import DiscreteDataset
-from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.structure.base import StructureFormulation
 from mmbn_opt.formulations.structure.by_score import SCORES, asks_for_margin, structure_formulation
-from mmbn_opt.heuristics.sparse_candidates import is_count, restrict_candidates
+from mmbn_opt.heuristics.sparse_candidates import restrict_candidates
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.results.result import Certificate, Check, Result
 from mmbn_opt.solving.dispatch import solve
+from mmbn_opt.solving.settings import SolveSettings
 from mmbn_opt.tuning.held_out import Learn, candidates, choose, complete
 from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
@@ -61,8 +62,8 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
     time_limit : float or None
         Seconds for everything: at most half goes to a choice by cross-validation, a fifth of the rest to trained
         parameters. None runs to proof.
-    rel_gap : float
-        Proved relative gap at which the structure search stops.
+    rel_gap : float or None
+        Proved relative gap at which the structure search stops; None is what a configured solver says, and else 0.
     kinds, discretize, missing, unseen, n_jobs, random_state
         As in `MaxMarginBayesClassifier`.
 
@@ -121,7 +122,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         solver: Any = "auto",
         parameter_solver: Any = "auto",
         time_limit: float | None = None,
-        rel_gap: float = 0.0,
+        rel_gap: float | None = None,
         kinds: Any = None,
         discretize: bool = True,
         missing: Any = "error",
@@ -161,8 +162,8 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         super()._check_settings()
         refuse_choice("criterion", self.criterion, tuple(SCORES))
         refuse_choice("parameters", self.parameters, METHODS)
-        if self.candidates is not None and not is_count(self.candidates):
-            raise InputError(f"candidates must be a whole number >= 1 or None, got {self.candidates!r}.")
+        if self.candidates is not None:
+            whole("candidates", self.candidates, 1, expected="a whole number >= 1 or None")
 
     def _learn(self, data: DiscreteDataset, began: float) -> Learned:
         require_two_classes(data)
@@ -202,8 +203,9 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
 
     def _search(self, data: DiscreteDataset, settings: Mapping[str, Any], seconds: float | None, seed: int) -> Result:
         result = solve(
-            self._formulation(data, settings), self.solver, time_limit=seconds, rel_gap=self.rel_gap, seed=seed
-        )
+            self._formulation(data, settings), self.solver, time_limit=seconds, rel_gap=self.rel_gap,
+            seed=None if self.random_state is None else seed,
+        )  # fmt: skip
         return result if result.model is not None else result.raise_for_status()
 
     def _formulation(self, data: DiscreteDataset, settings: Mapping[str, Any]) -> StructureFormulation:
@@ -220,8 +222,10 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
 
     def _parameter_settings(self, seed: int) -> ParameterSettings:
         return ParameterSettings(
-            self.parameters, self.lam, self.kappa, self.iterations, self.validation, self.normalization, self.alpha,
-            self.min_prob, self.smoothing, self.parameter_solver, seed=seed, n_jobs=self.n_jobs,
+            method=self.parameters, lam=self.lam, kappa=self.kappa, iterations=self.iterations,
+            validation=self.validation, normalization=self.normalization, alpha=self.alpha, min_prob=self.min_prob,
+            smoothing=self.smoothing, solver=self.parameter_solver, seed=seed, n_jobs=self.n_jobs,
+            call=SolveSettings(seed=None if self.random_state is None else seed),
         )  # fmt: skip
 
 

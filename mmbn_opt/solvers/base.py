@@ -1,11 +1,13 @@
 """What every solver is: frozen settings, one verb, and a result that keeps three questions apart."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import numpy as np
+
+from .._arguments import checked_number, is_whole, whole
 from .._arrays import FloatArray
 from ..exceptions import InputError
 from ..programs.base import ProgramKind
@@ -133,6 +135,46 @@ class Availability:
     reason: str = ""
 
 
+SHARED_SETTINGS = ("time_limit", "rel_gap", "abs_gap", "threads", "seed", "verbose", "options")
+"""Settings of every solver that a call of `mmbn_opt.solve` can give too."""
+
+
+def checked_setting(name: str, value: Any) -> Any:
+    """A setting that all solvers have, with numbers as Python's own.
+
+    Raises
+    ------
+    InputError
+        For a value that no solver can keep to.
+
+    Examples
+    --------
+    >>> checked_setting("threads", 4)
+    4
+    >>> checked_setting("time_limit", "5")
+    Traceback (most recent call last):
+    mmbn_opt.exceptions.InputError: time_limit must be a finite number of seconds >= 0 or None, got '5'.
+    """
+    if name == "time_limit":
+        seconds = "a finite number of seconds >= 0 or None"
+        return None if value is None else checked_number(name, value, open_high=True, expected=seconds)
+    if name in ("rel_gap", "abs_gap"):
+        return checked_number(name, value, open_high=True, expected="a finite number >= 0")
+    if name == "threads":
+        return whole(name, value, 1, expected="at least 1 and a whole number")
+    if name == "seed":
+        return whole(name, value)
+    if name == "feasibility_tol":
+        return checked_number(name, value, 0.0, 1.0, open_low=True, open_high=True)
+    if name == "options":
+        if not isinstance(value, Mapping):
+            raise InputError(f"options must be a mapping from the solver's own names to values, got {value!r}.")
+        return value
+    if not isinstance(value, (bool, np.bool_)) and not is_whole(value):
+        raise InputError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
 @dataclass(frozen=True)
 class Solver(ABC):
     """Settings of a solver; `solve` does the work and keeps no state.
@@ -172,20 +214,8 @@ class Solver(ABC):
     """Settings (and ``start``) that make no difference, with the reason; the page of the solver lists them."""
 
     def __post_init__(self) -> None:
-        self.check_limits(self.time_limit, self.rel_gap, self.abs_gap, self.threads)
-        if not 0 < self.feasibility_tol < 1:
-            raise InputError(f"feasibility_tol must lie in (0, 1), got {self.feasibility_tol!r}.")
-
-    @staticmethod
-    def check_limits(time_limit: float | None, rel_gap: float, abs_gap: float, threads: int) -> None:
-        """Raise `InputError` for limits that no solver can keep."""
-        if time_limit is not None and not (time_limit >= 0 and math.isfinite(time_limit)):
-            raise InputError(f"time_limit must be a finite number of seconds >= 0 or None, got {time_limit!r}.")
-        for name, value in (("rel_gap", rel_gap), ("abs_gap", abs_gap)):
-            if not 0 <= value < math.inf:
-                raise InputError(f"{name} must be a finite number >= 0, got {value!r}.")
-        if threads < 1:
-            raise InputError(f"threads must be at least 1, got {threads!r}.")
+        for name in (*SHARED_SETTINGS, "feasibility_tol"):
+            object.__setattr__(self, name, checked_setting(name, getattr(self, name)))
 
     @classmethod
     @abstractmethod

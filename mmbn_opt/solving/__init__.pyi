@@ -10,3 +10,4 @@ from mmbn_opt.solving.distance import distance_to_optimum as distance_to_optimum
 from mmbn_opt.solving.handle import Run as Run
 from mmbn_opt.solving.job import Job as Job
 from mmbn_opt.solving.parts import solve_parts as solve_parts
+from mmbn_opt.solving.settings import SolveSettings as SolveSettings

@@ -1,7 +1,7 @@
 """One call from a formulation to a result, in the foreground or in the background, and the table behind "auto"."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mmbn_opt._budget import Budget
@@ -15,11 +15,12 @@ from mmbn_opt.solvers.registry import get_solver_class, solver_table
 from mmbn_opt.solving._state import RunCallback, SolveState
 from mmbn_opt.solving.handle import Run
 from mmbn_opt.solving.job import Job
+from mmbn_opt.solving.settings import SolveSettings
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AUTO_RULES", "AutoRule", "choose_solver", "solve", "solvers", "start"]
+__all__ = ["AUTO_RULES", "AutoRule", "choose_solver", "make_job", "solve", "solvers", "start"]
 
 
 @dataclass(frozen=True)
@@ -142,11 +143,11 @@ def solve(
     solver: str | Solver = "auto",
     *,
     time_limit: float | None = None,
-    rel_gap: float = 0.0,
-    abs_gap: float = 0.0,
-    threads: int = 1,
-    seed: int = 0,
-    verbose: bool = False,
+    rel_gap: float | None = None,
+    abs_gap: float | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+    verbose: bool | None = None,
     options: Mapping[str, Any] | None = None,
     callback: RunCallback | None = None,
     starts: Iterable[Any] | None = None,
@@ -161,17 +162,18 @@ def solve(
     ----------
     formulation : Formulation
     solver : str or Solver
-        Name (see `mmbn_opt.solvers`), ``"auto"``, or a configured solver, whose limits give way to the ones here.
+        Name (see `mmbn_opt.solvers`), ``"auto"``, or a configured solver. What is given here wins over what a
+        configured solver says; what is not given (None) stays as the solver says, and is else the default below.
     time_limit : float or None
-        Seconds; None runs to proof.
-    rel_gap, abs_gap : float
-        Stop when the proved gap is within either; 0 asks for a proof of optimality.
-    threads, seed : int
-        Equal input, seed and threads give the same answer when the run ends by proof.
-    verbose : bool
-        Send the solver's log to ``logging``.
+        Seconds; without one the run goes on to proof.
+    rel_gap, abs_gap : float or None
+        Stop when the proved gap is within either. By default 0, which asks for a proof of optimality.
+    threads, seed : int or None
+        By default 1 and 0. Equal input, seed and threads give the same answer when the run ends by proof.
+    verbose : bool or None
+        Send the solver's log to ``logging``; by default it isn't.
     options : mapping or None
-        The solver's own options.
+        The solver's own options, in place of a configured solver's.
     callback : callable or None
         Called with each `TraceRecord`; return True to stop.
     starts : iterable of models or None
@@ -183,7 +185,12 @@ def solve(
     Returns
     -------
     Result
-        Always with a model, unless the problem is infeasible.
+        Always with a model, unless the problem is infeasible. Its `settings` are those that were used.
+
+    Raises
+    ------
+    InputError
+        For a setting that no solver can keep to, by name and value, before any work.
 
     Examples
     --------
@@ -193,9 +200,8 @@ def solve(
     >>> result.termination_status, result.certificate.ok
     (TerminationStatus.OPTIMAL, True)
     """
-    return _plan(
-        formulation, solver, time_limit, rel_gap, abs_gap, threads, seed, verbose, options, callback, starts, validation
-    ).execute()
+    settings = SolveSettings(time_limit, rel_gap, abs_gap, threads, seed, verbose, options)
+    return make_job(formulation, solver, settings, callback=callback, starts=starts, validation=validation).execute()
 
 
 def start(
@@ -203,11 +209,11 @@ def start(
     solver: str | Solver = "auto",
     *,
     time_limit: float | None = None,
-    rel_gap: float = 0.0,
-    abs_gap: float = 0.0,
-    threads: int = 1,
-    seed: int = 0,
-    verbose: bool = False,
+    rel_gap: float | None = None,
+    abs_gap: float | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+    verbose: bool | None = None,
     options: Mapping[str, Any] | None = None,
     callback: RunCallback | None = None,
     starts: Iterable[Any] | None = None,
@@ -232,46 +238,38 @@ def start(
     >>> run.done(), run.best() is result.model, len(run.trace) == len(result.trace)
     (True, True, True)
     """
-    return Run(
-        _plan(
-            formulation, solver, time_limit, rel_gap, abs_gap, threads, seed, verbose, options, callback, starts,
-            validation,
-        )
-    )  # fmt: skip
+    settings = SolveSettings(time_limit, rel_gap, abs_gap, threads, seed, verbose, options)
+    return Run(make_job(formulation, solver, settings, callback=callback, starts=starts, validation=validation))
 
 
-def _plan(
+def make_job(
     formulation: Formulation,
     solver: str | Solver,
-    time_limit: float | None,
-    rel_gap: float,
-    abs_gap: float,
-    threads: int,
-    seed: int,
-    verbose: bool,
-    options: Mapping[str, Any] | None,
-    callback: RunCallback | None,
-    starts: Iterable[Any] | None,
-    validation: Any,
+    settings: SolveSettings,
+    *,
+    callback: RunCallback | None = None,
+    starts: Iterable[Any] | None = None,
+    validation: Any = None,
 ) -> Job:
-    """Check everything that can be checked before the work begins; the clock of the budget starts here."""
-    base = solver if isinstance(solver, Solver) else None
-    if base is not None and time_limit is None:
-        time_limit = base.time_limit
+    """Check everything that can be checked before the work begins; the clock of the budget starts here.
+
+    Parameters
+    ----------
+    formulation, solver, callback, starts, validation
+        As in `solve`.
+    settings : SolveSettings
+    """
     solver_class, kind, rule = choose_solver(formulation, solver)
-    settings: dict[str, Any] = {
-        "rel_gap": rel_gap, "abs_gap": abs_gap, "threads": threads, "seed": seed, "verbose": verbose,
-        "options": dict(options or (base.options if base else {})), "time_limit": time_limit,
-    }  # fmt: skip
-    engine = solver_class(**settings) if base is None else replace(base, **settings)
+    engine = settings.of(solver if isinstance(solver, Solver) else solver_class())
     availability = solver_class.availability()
     if not availability.available:
         raise MissingDependencyError(f"Solver {solver_class.name!r} cannot be used here: {availability.reason}")
     if validation is not None:
-        formulation = formulation.with_validation(validation, seed=seed)
-    if threads > 1:
-        formulation = formulation.with_threads(threads)
-    state = SolveState(formulation, Budget(time_limit), Tolerances(rel_gap, abs_gap, scale=0.0), callback, kind)
+        formulation = formulation.with_validation(validation, seed=engine.seed)
+    if engine.threads > 1:
+        formulation = formulation.with_threads(engine.threads)
+    state = SolveState(formulation, Budget(engine.time_limit), Tolerances.of(engine, scale=0.0), callback, kind)
     size = formulation.estimate_size(kind)
     formulation.refuse_oversized(kind)
-    return Job(state, engine, availability.version or "", rule, size, settings, starts, seed)
+    used = settings.used(engine)
+    return Job(state, engine, availability.version or "", rule, size, used, starts, engine.seed)

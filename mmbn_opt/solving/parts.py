@@ -1,8 +1,9 @@
 """Several binary programs as one run: each is solved and certified by itself, and one result speaks for all."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from mmbn_opt.results.trace import TraceRecord, TraceRecorder
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.ending import OBJECTIVE_TOLERANCE
 from mmbn_opt.solving.dispatch import solve
+from mmbn_opt.solving.settings import SolveSettings
 
 __all__ = ["solve_parts", "worst_status"]
 
@@ -49,8 +51,12 @@ def solve_parts(
     solver: str | Solver = "auto",
     *,
     time_limit: float | None = None,
-    threads: int = 1,
-    seed: int = 0,
+    rel_gap: float | None = None,
+    abs_gap: float | None = None,
+    threads: int | None = None,
+    seed: int | None = None,
+    verbose: bool | None = None,
+    options: Mapping[str, Any] | None = None,
     callback: Callable[[TraceRecord], bool | None] | None = None,
 ) -> Result:
     """Solve the binary programs of a problem one after the other.
@@ -63,8 +69,9 @@ def solve_parts(
     problem : MulticlassMargin
     solver : str or Solver
     time_limit : float or None
-        Seconds for all parts together.
-    threads, seed : int
+        Seconds for all parts together; without one each part has what a configured solver says.
+    rel_gap, abs_gap, threads, seed, verbose, options
+        As in `solve`, for each part.
     callback : callable or None
         Called with each `TraceRecord` of the whole; return True to stop.
 
@@ -81,16 +88,15 @@ def solve_parts(
     >>> len(result.parts), result.solution_status, result.certificate.ok, result.model.predict([[5.4]]).tolist()
     (3, SolutionStatus.FEASIBLE, True, ['b'])
     """
+    settings = SolveSettings(time_limit, rel_gap, abs_gap, threads, seed, verbose, options)
     with noting_signals():
-        return _solve_parts(problem, solver, time_limit, threads, seed, callback)
+        return _solve_parts(problem, solver, settings, callback)
 
 
 def _solve_parts(
     problem: MulticlassMargin,
     solver: str | Solver,
-    time_limit: float | None,
-    threads: int,
-    seed: int,
+    settings: SolveSettings,
     callback: Callable[[TraceRecord], bool | None] | None,
 ) -> Result:
     """Inside a scope in which Ctrl-C is noted: once it was, each part to come ends at its start."""
@@ -104,12 +110,12 @@ def _solve_parts(
         interrupted = True
     for index, formulation in enumerate(problem.binaries):
         left = None
-        if time_limit is not None:
-            left = max(0.0, time_limit - (time.perf_counter() - began)) / (len(problem.parts) - index)
+        if settings.time_limit is not None:
+            left = max(0.0, settings.time_limit - (time.perf_counter() - began)) / (len(problem.parts) - index)
 
         def run(left: float | None, index: int = index, formulation: ConstrainedMaximumMargin = formulation) -> Result:
             course.turn_to(index, parts)
-            return solve(formulation, solver, time_limit=left, threads=threads, seed=seed, callback=course.listen)
+            return solve(formulation, solver, callback=course.listen, **(settings.given() | {"time_limit": left}))
 
         try:
             part = run(0.0 if interrupted else left)

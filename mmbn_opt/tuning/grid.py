@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import whole
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import interruptible, noting_signals, stop_asked
 from mmbn_opt.data.discrete import DiscreteDataset
@@ -22,11 +23,9 @@ from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.nonlinear.conjugate_gradient import ConjugateGradientSolver
 from mmbn_opt.solvers.nonlinear.descent import DescentSolver
 from mmbn_opt.solvers.registry import get_solver_class
+from mmbn_opt.tuning.defaults import KAPPAS, LAMBDAS
 
 __all__ = ["Tuning", "held_out_parts", "run_until_interrupted", "tune"]
-
-DEFAULT_GRID: Mapping[str, Sequence[float]] = {"lam": (0.01, 0.02, 0.05, 0.1, 0.2, 0.5), "kappa": (0.1, 0.5)}
-"""Of the smooth margin; the paper's ranges are .001 to .5 for lambda and .01 to .5 for kappa."""
 
 _CONJUGATE_GRADIENT = ConjugateGradientSolver()
 
@@ -223,7 +222,8 @@ def _points(formulation: SoftmaxParameters, grid: Mapping[str, Sequence[float]] 
     """Points of the grid, the last name varying fastest."""
     settings = {f.name for f in fields(formulation)} - {"data", "structure", "validation"}
     if grid is None:
-        grid = {name: values for name, values in DEFAULT_GRID.items() if name in settings}
+        usual: Mapping[str, Sequence[float]] = {"lam": LAMBDAS["cg-mm"], "kappa": KAPPAS}
+        grid = {name: values for name, values in usual.items() if name in settings}
     for name, values in grid.items():
         if name not in settings:
             raise InputError(f"{type(formulation).__name__} has no setting {name!r} to tune.")
@@ -247,9 +247,9 @@ def _plan(n_samples: int, folds: int | None) -> tuple[int, list[int]]:
     if folds is None:
         n_folds = min(5, n_samples)
         return n_folds, [0] if n_samples > _ONE_PART_ABOVE else list(range(n_folds))
-    if isinstance(folds, bool) or not 2 <= folds <= n_samples:
-        raise InputError(f"folds must be a whole number from 2 to the number of rows ({n_samples}), got {folds!r}.")
-    return folds, list(range(folds))
+    expected = f"a whole number from 2 to the number of rows ({n_samples})"
+    n_folds = whole("folds", folds, 2, n_samples, expected=expected)
+    return n_folds, list(range(n_folds))
 
 
 def _rates(formulation: SoftmaxParameters, solver: DescentSolver) -> list[float] | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,13 +15,14 @@ from mmbn_opt.formulations.parameters.relaxation import MaxMarginRelaxation
 from mmbn_opt.networks.log_linear import LogLinearClassifier
 from mmbn_opt.results.result import Result
 from mmbn_opt.results.status import TerminationStatus
+from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.convex.first_order import FirstOrderSolver
 from mmbn_opt.solving.dispatch import solve
+from mmbn_opt.solving.settings import SolveSettings
+from mmbn_opt.tuning.defaults import LAMBDAS, RELAXATION_GAP
 from mmbn_opt.tuning.grid import held_out_parts
 
-__all__ = ["DEFAULT_LAMBDAS", "LambdaPath", "choose_lambda", "lambda_path"]
-
-DEFAULT_LAMBDAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 3.0)
+__all__ = ["LambdaPath", "choose_lambda", "lambda_path"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +56,14 @@ class LambdaPath:
 
 def lambda_path(
     relaxation: MaxMarginRelaxation,
-    lambdas: Sequence[float] = DEFAULT_LAMBDAS,
+    lambdas: Sequence[float] = LAMBDAS["relaxation"],
     *,
     folds: int | None = None,
     selection_gap: float = 1e-2,
-    rel_gap: float = 1e-4,
+    rel_gap: float | None = None,
     time_limit: float | None = None,
-    solver: Any = "auto",
-    seed: int = 0,
+    solver: str | Solver = "auto",
+    seed: int | None = None,
 ) -> LambdaPath:
     """Choose lambda on held-out rows, then learn from all rows and prove the gap of the winner only.
 
@@ -78,14 +78,16 @@ def lambda_path(
     lambdas : sequence of float
     folds : int or None
         None is the papers' protocol: one held-out fifth above 1,000 rows, 5-fold cross-validation below.
-    selection_gap, rel_gap : float
-        Of the runs along the path, and of the winner.
+    selection_gap : float
+        Of the runs along the path.
+    rel_gap : float or None
+        Of the winner; None is what a configured solver says, and else 1e-4.
     time_limit : float or None
         Seconds for each run along the path and for the winner.
     solver : str or Solver
         Of the winner.
-    seed : int
-        Of the folds.
+    seed : int or None
+        Of the folds (None: 0) and of the winner's run.
 
     Examples
     --------
@@ -95,15 +97,17 @@ def lambda_path(
     >>> chosen.rate > 0.9, len(chosen.table), chosen.result.bounds.gap_rel < 1e-4
     (True, 2, True)
     """
+    settings = SolveSettings(time_limit=time_limit, rel_gap=rel_gap, seed=seed)
+    settings = settings.otherwise(solver, rel_gap=RELAXATION_GAP)
     with noting_signals():
         chosen, table = choose_lambda(
-            relaxation, lambdas, folds=folds, selection_gap=selection_gap, time_limit=time_limit, seed=seed
+            relaxation, lambdas, folds=folds, selection_gap=selection_gap, time_limit=time_limit, seed=seed or 0
         )
         return LambdaPath(
             lam=float(table["lam"].to_numpy()[table["rate"].to_numpy().argmax()]),
             rate=float(table["rate"].max()),
             formulation=chosen,
-            result=solve(chosen, solver, rel_gap=rel_gap, time_limit=time_limit, seed=seed),
+            result=solve(chosen, solver, **settings.given()),
             table=table,
             interrupted=len(table) < len({float(lam) for lam in lambdas}),
         )
@@ -111,7 +115,7 @@ def lambda_path(
 
 def choose_lambda(
     relaxation: MaxMarginRelaxation,
-    lambdas: Sequence[float] = DEFAULT_LAMBDAS,
+    lambdas: Sequence[float] = LAMBDAS["relaxation"],
     *,
     folds: int | None = None,
     selection_gap: float = 1e-2,

@@ -1,47 +1,57 @@
 """Parameters of a given structure by the four methods, with what the caller wants to see of the run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self, get_args
 
 import pandas as pd
 
+from mmbn_opt._arguments import checked_number, choice_of, whole
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations import ConditionalLikelihood, MaxMarginRelaxation, SmoothMargin
-from mmbn_opt.formulations.checks import check_acyclic, check_estimates
 from mmbn_opt.formulations.parameters.softmax import SoftmaxParameters
 from mmbn_opt.networks.network import BayesianNetwork
-from mmbn_opt.networks.smoothing import as_smoothing
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.result import Certificate, Result
+from mmbn_opt.results.trace import TraceRecord
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.nonlinear.descent import DescentSolver
 from mmbn_opt.solvers.registry import get_solver_class
 from mmbn_opt.solving.dispatch import solve
-from mmbn_opt.tuning.grid import DEFAULT_GRID, tune
-from mmbn_opt.tuning.held_out import candidates, choose, complete
+from mmbn_opt.solving.settings import SolveSettings
+from mmbn_opt.tuning.defaults import LAMBDA, LAMBDAS, RELAXATION_GAP
+from mmbn_opt.tuning.grid import tune
+from mmbn_opt.tuning.held_out import candidates
+from mmbn_opt.tuning.lambda_path import choose_lambda
+from mmbn_opt.tuning.likelihood import MaximumLikelihood
 
-__all__ = ["METHODS", "Method", "ParameterSettings", "Parameters", "learn_parameters", "maximum_likelihood"]
+__all__ = ["METHODS", "Learning", "Method", "ParameterSettings", "Parameters", "as_network", "learn_parameters"]
 
 Method = Literal["ml", "cg-mm", "cg-cl", "relaxation"]
-METHODS = ("ml", "cg-mm", "cg-cl", "relaxation")
+METHODS: tuple[str, ...] = get_args(Method)
 
-LAMBDAS: Mapping[str, tuple[float, ...]] = {
-    "cg-mm": tuple(DEFAULT_GRID["lam"]),
-    "relaxation": (0.02, 0.05, 0.1, 0.2, 0.5),
-}
-"""What ``lam="cv"`` chooses from."""
-
-_FIXED_LAMBDA = {"cg-mm": 0.05, "relaxation": 0.1}
+_MOST_ITERATIONS = 200
+"""What ``iterations="cv"`` chooses up to."""
 
 
 @dataclass(frozen=True)
 class ParameterSettings:
-    """Settings of a run, as the classifiers' own parameters of the same names describe them."""
+    """Settings of learning, as the classifiers' own parameters of the same names describe them.
 
-    method: Method
+    Their defaults are those of the classifiers and of the command line; the ones of lambda are in `defaults`.
+
+    Parameters
+    ----------
+    seed : int
+        Of the folds.
+    call : SolveSettings
+        Of each run. Its gap is that of the relaxation.
+    """
+
+    method: Method = "cg-mm"
     lam: Any = None
+    B: float | None = None
     kappa: float = 0.1
     iterations: Any = 100
     validation: float | None = None
@@ -50,9 +60,9 @@ class ParameterSettings:
     min_prob: float = 1e-6
     smoothing: Any = 1.0
     solver: str | Solver = "auto"
-    rel_gap: float = 1e-4
     seed: int = 0
     n_jobs: int | None = None
+    call: SolveSettings = field(default_factory=SolveSettings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,17 +73,16 @@ class Parameters:
     ----------
     network : BayesianNetwork
     certificate : Certificate
-    result : Result or None
-        None for maximum likelihood, which has a closed form.
+    result : Result
     chosen : dict
-        ``lam`` and ``iterations`` that were used, where the method has them.
+        ``lam`` and ``max_iterations`` that were used, where the method has them.
     table : DataFrame or None
         Rates of the candidates, where there was a choice.
     """
 
     network: BayesianNetwork
     certificate: Certificate
-    result: Result | None = None
+    result: Result
     chosen: dict[str, Any] = field(default_factory=dict)
     table: pd.DataFrame | None = None
 
@@ -90,124 +99,185 @@ def learn_parameters(
     settings : ParameterSettings
     seconds : float or None
         For all of it; a choice by cross-validation takes at most half.
-    """
-    if settings.method == "ml":
-        network, certificate = maximum_likelihood(data, structure, settings.smoothing)
-        return Parameters(network, certificate)
-    if settings.method == "relaxation":
-        return _relaxation(data, structure, settings, seconds)
-    return _gradients(data, structure, settings, seconds)
-
-
-def maximum_likelihood(
-    data: DiscreteDataset, structure: Structure, smoothing: Any
-) -> tuple[BayesianNetwork, Certificate]:
-    """Smoothed maximum likelihood in closed form, and its checks.
 
     Examples
     --------
-    >>> from mmbn_opt import naive_bayes
-    >>> data = DiscreteDataset.from_arrays([["a"], ["b"]], [0, 1])
-    >>> network, certificate = maximum_likelihood(data, naive_bayes(data), 1.0)
-    >>> print(certificate)
-    [ok] acyclic: 2 nodes, 1 edges
-    [ok] CPTs normalised: largest |row sum - 1| is 0.0e+00
-    [ok] parameters from the data: largest difference to a fresh estimate ... is 0.0e+00
+    >>> import mmbn_opt as mm
+    >>> data = mm.prepare(mm.load_dataset("iris"), "class").data
+    >>> learned = learn_parameters(data, mm.naive_bayes(data), ParameterSettings("cg-mm", lam=0.2))
+    >>> learned.chosen, learned.result.solver_name
+    ({'lam': 0.2, 'max_iterations': 100}, 'conjugate_gradient')
     """
-    network = BayesianNetwork.fit(structure, data, smoothing)
-    return network, Certificate((check_acyclic(network), *check_estimates(network, data, as_smoothing(smoothing))))
-
-
-def _relaxation(
-    data: DiscreteDataset, structure: Structure, settings: ParameterSettings, seconds: float | None
-) -> Parameters:
-    def run(part: DiscreteDataset, point: Mapping[str, Any], limit: float | None) -> Result:
-        formulation = MaxMarginRelaxation(
-            part, structure, gamma=1.0 / _positive(point["lam"]), normalization=settings.normalization,
-            alpha=settings.alpha, min_prob=settings.min_prob, smoothing=settings.smoothing,
-        )  # fmt: skip
-        return solve(formulation, settings.solver, time_limit=limit, rel_gap=settings.rel_gap, seed=settings.seed)
-
-    grid = {"lam": _lambdas(settings)}
-    choice = choose(
-        grid, data, lambda part, point, limit: _network(complete(run(part, point, limit))), seed=settings.seed,
-        n_jobs=settings.n_jobs, seconds=_half(seconds),
-    )  # fmt: skip
-    result = run(data, choice.settings, _rest(seconds, choice.table))
-    return Parameters(_network(result), result.certificate, result, choice.settings, choice.table)
-
-
-def _gradients(
-    data: DiscreteDataset, structure: Structure, settings: ParameterSettings, seconds: float | None
-) -> Parameters:
-    formulation: SoftmaxParameters
-    grid: dict[str, tuple[float, ...]] = {}
-    if settings.method == "cg-mm":
-        grid = {"lam": tuple(_positive(lam) for lam in _lambdas(settings))}
-        formulation = SmoothMargin(
-            data, structure, lam=grid["lam"][0], kappa=settings.kappa, smoothing=settings.smoothing
-        )
-    else:
-        formulation = ConditionalLikelihood(data, structure, smoothing=settings.smoothing)
-    engine, limited = _engine(settings)
-    by_choice = settings.iterations == "cv" or len(grid.get("lam", ())) > 1
-    if not by_choice:
-        chosen = {**{name: values[0] for name, values in grid.items()}, **limited}
-        result = solve(
-            formulation, engine, time_limit=seconds, seed=settings.seed, options=limited, validation=settings.validation
-        )
-        return Parameters(_network(result), result.certificate, result, chosen)
-    if not isinstance(engine, DescentSolver):
-        raise InputError(f"A choice by cross-validation needs a descent method, got solver={settings.solver!r}.")
-    runs = 5 * max(1, len(grid.get("lam", ())))
-    share = None if seconds is None else seconds / 2 / runs
-    most = limited.get("max_iterations", 200)
-    tuning = tune(
-        formulation, grid, solver=replace(engine, time_limit=share), max_iterations=most, seed=settings.seed,
-        n_jobs=settings.n_jobs,
-    )  # fmt: skip
-    solver = replace(tuning.solver, time_limit=_half(seconds))
-    result = solve(tuning.formulation, solver, seed=settings.seed)
-    chosen = {**tuning.settings, "max_iterations": tuning.iterations}
-    return Parameters(_network(result), result.certificate, result, chosen, tuning.table)
-
-
-def _engine(settings: ParameterSettings) -> tuple[Solver, dict[str, int]]:
-    """The solver, and its limit of iterations where it is a descent method."""
-    engine = settings.solver
-    if isinstance(engine, str):
-        engine = get_solver_class("conjugate_gradient" if engine == "auto" else engine)()
-    if settings.iterations == "cv" or not isinstance(engine, DescentSolver):
-        return engine, {}
-    whole = isinstance(settings.iterations, int) and not isinstance(settings.iterations, bool)
-    if not whole or settings.iterations < 0:
-        raise InputError(f'iterations must be a whole number >= 0 or "cv", got {settings.iterations!r}.')
-    return engine, {"max_iterations": settings.iterations}
-
-
-def _lambdas(settings: ParameterSettings) -> tuple[Any, ...]:
-    given = _FIXED_LAMBDA[settings.method] if settings.lam is None else settings.lam
-    return candidates("lam", given, LAMBDAS[settings.method])
-
-
-def _positive(lam: Any) -> float:
-    if isinstance(lam, bool) or not isinstance(lam, (int, float)) or not lam > 0:
-        raise InputError(f"lam must be a number > 0, got {lam!r}.")
-    return float(lam)
-
-
-def _network(result: Result) -> BayesianNetwork:
-    """The model as a normalised network; the certificate says how exactly a relaxation's answer can be one."""
-    model = result.model
-    if model is None:
+    learning = Learning.of(data, structure, settings)
+    if learning.by_choice:
+        seconds = None if seconds is None else seconds / 2
+        learning = learning.choose(seconds)
+    result = learning.solve(seconds)
+    network = as_network(result.model)
+    if network is None:
         result.raise_for_status()
-    network: BayesianNetwork = model if isinstance(model, BayesianNetwork) else model.normalize().network
-    return network
+    # Seconds are not those of the next time, and what `fit` leaves should be.
+    table = None if learning.table is None else learning.table.drop(columns="seconds", errors="ignore")
+    return Parameters(network, result.certificate, result, learning.chosen, table)
 
 
-def _half(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds / 2
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """Learning that is about to begin.
+
+    Parameters
+    ----------
+    formulation : MaximumLikelihood, SoftmaxParameters or MaxMarginRelaxation
+        What is solved; before a choice at the first value of lambda.
+    solver : str or Solver
+    settings : ParameterSettings
+    call : SolveSettings
+        Of the final run but for its time.
+    lambdas : tuple of float
+        To choose from; empty where there is none.
+    chosen : dict
+    table : DataFrame or None
+        As in `Parameters`.
+    """
+
+    formulation: MaximumLikelihood | SoftmaxParameters | MaxMarginRelaxation
+    solver: str | Solver
+    settings: ParameterSettings
+    call: SolveSettings
+    lambdas: tuple[float, ...] = ()
+    chosen: dict[str, Any] = field(default_factory=dict)
+    table: pd.DataFrame | None = None
+
+    @classmethod
+    def of(cls, data: DiscreteDataset, structure: Structure, settings: ParameterSettings) -> Self:
+        """Check the settings and make the formulation.
+
+        Raises
+        ------
+        InputError
+        """
+        choice_of("method", settings.method, METHODS)
+        if settings.method == "ml":
+            problem = MaximumLikelihood(data, structure, settings.smoothing)
+            return cls(problem, "auto", settings, settings.call)
+        lambdas = _lambdas(settings)
+        chosen: dict[str, Any] = {"lam": lambdas[0]} if lambdas else {}
+        if settings.method == "relaxation":
+            relaxation = MaxMarginRelaxation(
+                data, structure, gamma=1.0 / lambdas[0] if lambdas else None, B=settings.B,
+                normalization=settings.normalization, alpha=settings.alpha, min_prob=settings.min_prob,
+                smoothing=settings.smoothing,
+            )  # fmt: skip
+            call = settings.call.otherwise(settings.solver, rel_gap=RELAXATION_GAP)
+            return cls(relaxation, settings.solver, settings, call, lambdas, chosen)
+        formulation: SoftmaxParameters
+        if settings.method == "cg-mm":
+            formulation = SmoothMargin(
+                data, structure, lam=lambdas[0], kappa=settings.kappa, smoothing=settings.smoothing
+            )
+        else:
+            formulation = ConditionalLikelihood(data, structure, smoothing=settings.smoothing)
+        engine = settings.solver
+        if isinstance(engine, str):
+            engine = get_solver_class("conjugate_gradient" if engine == "auto" else engine)()
+        limit = _limit(settings, engine)
+        call = replace(settings.call, rel_gap=None, options={**engine.options, **limit} if limit else None)
+        return cls(formulation, engine, settings, call, lambdas, {**chosen, **limit})
+
+    @property
+    def by_choice(self) -> bool:
+        """Whether cross-validation has something to choose."""
+        by_iterations = isinstance(self.formulation, SoftmaxParameters) and self.settings.iterations == "cv"
+        return len(self.lambdas) > 1 or by_iterations
+
+    def choose(self, seconds: float | None) -> Self:
+        """The same with what does best on held-out rows.
+
+        Parameters
+        ----------
+        seconds : float or None
+            For all runs together, shared evenly among them.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If Ctrl-C came before the first candidate was complete; later the choice is made among those that are.
+        """
+        # At most five folds.
+        share = None if seconds is None else seconds / (5 * max(1, len(self.lambdas)))
+        if isinstance(self.formulation, MaxMarginRelaxation):
+            formulation, table = choose_lambda(
+                self.formulation, self.lambdas, time_limit=share, seed=self.settings.seed
+            )
+            lam = float(table["lam"].to_numpy()[table["rate"].to_numpy().argmax()])
+            return replace(self, formulation=formulation, chosen={"lam": lam}, table=table)
+        engine = self.solver
+        assert isinstance(self.formulation, SoftmaxParameters)
+        if not isinstance(engine, DescentSolver):
+            raise InputError(f"A choice by cross-validation needs a descent method, got solver={engine!r}.")
+        tuning = tune(
+            self.formulation, {"lam": self.lambdas} if self.lambdas else {},
+            solver=engine if share is None else replace(engine, time_limit=share),
+            max_iterations=self.chosen.get("max_iterations", _MOST_ITERATIONS), seed=self.settings.seed,
+            n_jobs=self.settings.n_jobs,
+        )  # fmt: skip
+        limit = {"max_iterations": tuning.iterations}
+        return replace(
+            self,
+            formulation=tuning.formulation,
+            settings=replace(self.settings, validation=None),
+            call=replace(self.call, options={**engine.options, **limit}),
+            chosen={**tuning.settings, **limit},
+            table=tuning.table,
+        )
+
+    def as_usual(self) -> Self:
+        """The same without a choice, at the usual settings in its place."""
+        usual = ParameterSettings()
+        iterations = usual.iterations if self.settings.iterations == "cv" else self.settings.iterations
+        settings = replace(self.settings, lam=None, iterations=iterations)
+        return self.of(self.formulation.data, self.formulation.structure, settings)
+
+    def solve(self, seconds: float | None, callback: Callable[[TraceRecord], bool | None] | None = None) -> Result:
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        seconds : float or None
+        callback : callable or None
+            As in `mmbn_opt.solve`.
+        """
+        if isinstance(self.formulation, MaximumLikelihood):
+            return self.formulation.learn()
+        softmax = isinstance(self.formulation, SoftmaxParameters)
+        return solve(
+            self.formulation, self.solver, callback=callback,
+            validation=self.settings.validation if softmax else None,
+            **replace(self.call, time_limit=seconds).given(),
+        )  # fmt: skip
 
 
-def _rest(seconds: float | None, table: pd.DataFrame | None) -> float | None:
-    return seconds if table is None else _half(seconds)
+def as_network(model: Any) -> Any:
+    """A model as a normalised network; the certificate says how exactly a relaxation's answer can be one."""
+    return model if model is None or isinstance(model, BayesianNetwork) else model.normalize().network
+
+
+def _lambdas(settings: ParameterSettings) -> tuple[float, ...]:
+    """Values of lambda to choose from; none where the method has no lambda, or B is in its place."""
+    if settings.method not in LAMBDAS:
+        return ()
+    if settings.method == "relaxation" and settings.B is not None:
+        if settings.lam is not None:
+            raise InputError(f"Give lam or B, not both: got lam={settings.lam!r}, B={settings.B!r}.")
+        return ()
+    given = LAMBDA[settings.method] if settings.lam is None else settings.lam
+    listed = candidates("lam", given, LAMBDAS[settings.method])
+    return tuple(float(checked_number("lam", lam, open_low=True, expected="a number > 0")) for lam in listed)
+
+
+def _limit(settings: ParameterSettings, engine: Solver) -> Mapping[str, int]:
+    """The limit of iterations, where the solver is a descent method and the limit is not to be chosen."""
+    if settings.iterations == "cv" or not isinstance(engine, DescentSolver):
+        return {}
+    words = 'a whole number >= 0 or "cv"'
+    return {"max_iterations": whole("iterations", settings.iterations, expected=words)}

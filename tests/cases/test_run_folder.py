@@ -13,6 +13,7 @@ import mmbn_opt as mm
 from mmbn_opt._file_lock import FileLock
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.interop.models import find_model, load_model
+from mmbn_opt.interop.result_files import RESULT_FILES
 from mmbn_opt.interop.run_folder import RunFolder
 from mmbn_opt.interop.run_manifest import mismatch, read_manifest
 
@@ -232,7 +233,8 @@ def test_08_parameters_over_an_older_result_leave_nothing_of_it(
     (tmp_path / "run" / "notes.txt").write_text("mine")
     learn = ("parameters", "--data", table, "--target", "class", "--method", "ml", "--out", tmp_path / "run")
     assert command(*learn).status == 0
-    assert set(files(tmp_path / "run")) == {"model.json", "network.bif", "notes.txt"}
+    assert set(files(tmp_path / "run")) == {*RESULT_FILES, "notes.txt"}
+    assert json.loads(files(tmp_path / "run")["result.json"])["formulation"] == "MaximumLikelihood"
     assert "parameters" in whole(tmp_path / "run")
 
 

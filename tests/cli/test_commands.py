@@ -281,8 +281,8 @@ def test_parameters_are_learned_and_predict_reads_them(method, corral, tmp_path)
         "parameters", "--data", corral, "--target", "class", "--structure", "tan-cmi", "--method", method, "--out", out
     )
     assert process.returncode == 0, process.stderr
-    expected = {"model.json", "network.bif", "manifest.json"} if method == "ml" else FILES
-    assert {p.name for p in out.iterdir()} == expected
+    assert {p.name for p in out.iterdir()} == FILES
+    assert json.loads((out / "result.json").read_text())["certificate"]["ok"] is True
     frame = pd.read_csv(corral)
     data = mm.DiscreteDataset.from_frame(frame, "class")
     network = mm.BayesianNetwork.load(out / "model.json")
@@ -324,8 +324,10 @@ def test_parameters_refuse_unknown_methods_and_structures(corral, tmp_path):
             ["--structure", "chain"],
             "--structure must be one of nb, tan-cmi, tan-cr, omi, omisp, ro or a BIF file, got 'chain'",
         ),
-        (["--lam", "0"], "lam must be a number in (0, 1e+06], got 0.0"),
-        (["--lam", "much"], "--lam must be a number or \"cv\", got 'much'"),
+        (["--lam", "0"], "--lam must be a number > 0 or \"cv\", got '0'"),
+        (["--lam", "much"], "--lam must be a number > 0 or \"cv\", got 'much'"),
+        (["--lam", "1", "--B", "2", "--method", "relaxation"], "Give --lam or --B, not both."),
+        (["--iterations", "few"], "iterations must be a whole number >= 0 or \"cv\", got 'few'"),
         (["--lam", "cv", "--method", "cg-cl"], "--lam cv chooses the scale of cg-mm"),
         (["--validation", "1.5"], "validation must be a DiscreteDataset or a share of the rows in (0, 1), got 1.5"),
     ):
