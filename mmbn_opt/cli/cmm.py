@@ -1,6 +1,5 @@
 """``mmbn-opt cmm``: Gaussian mixtures with the largest margin between classes."""
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -46,8 +45,9 @@ def cmm(
 
     Exit status 1 says that some rows miss xi: violations.csv lists them. All other files are written all the same.
     """
-    started = time.perf_counter()
-    from mmbn_opt._budget import interruptible
+    from mmbn_opt._budget import interruptible, now
+
+    started = now()
     from mmbn_opt.cli.output import exit_status, time_left
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, hand_over, open_folder

@@ -1,6 +1,5 @@
 """``mmbn-opt parameters``: parameters of a given structure."""
 
-import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -60,8 +59,9 @@ def parameters(
     no_discretize: opt.NoDiscretize = False,
 ) -> None:
     """Learn the parameters of a structure: maximum likelihood, smooth margin or conditional likelihood."""
-    started = time.perf_counter()
-    from mmbn_opt._budget import interruptible
+    from mmbn_opt._budget import interruptible, now
+
+    started = now()
     from mmbn_opt.cli.output import exit_status, say_result, time_left
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
@@ -127,9 +127,11 @@ def _iterations(text: str) -> int | str:
 
 def _chosen(learning: Any, seconds: float | None) -> Any:
     """With what does best on held-out rows, in half of the time; the table goes to stderr."""
-    try:
+    from mmbn_opt._budget import until_interrupted
+
+    with until_interrupted() as cut:
         chosen = learning.choose(None if seconds is None else seconds / 2)
-    except KeyboardInterrupt:
+    if cut:
         remark("interrupted before a candidate was complete: the usual settings stand")
         return learning.as_usual()
     remark(chosen.table.to_string(index=False))

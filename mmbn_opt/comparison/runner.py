@@ -8,7 +8,7 @@ from pathlib import Path
 from joblib import Parallel, delayed
 
 from mmbn_opt._arguments import whole
-from mmbn_opt._budget import interruptible, noting_signals
+from mmbn_opt._budget import interruptible, noting_signals, until_interrupted
 from mmbn_opt.comparison._isolated import cancel, execute_unless_cancelled, withdraw
 from mmbn_opt.comparison.machine import can_measure_memory
 from mmbn_opt.comparison.plan import (
@@ -135,14 +135,10 @@ def compare(
             progress(record, len(done), len(plan.runs))
 
     pending = [run for run in plan.runs if run.key not in done]
-    interrupted = False
     with noting_signals(lambda: withdraw(plan.token)) as noted:
-        try:
-            with interruptible(_PATIENCE_SEC):
-                _execute(pending, plan.token, n_jobs, keep)
-        except KeyboardInterrupt:
-            interrupted = True
-        interrupted |= bool(noted) and any(run.key not in done for run in pending)
+        with until_interrupted() as cut, interruptible(_PATIENCE_SEC):
+            _execute(pending, plan.token, n_jobs, keep)
+        interrupted = bool(cut) or (bool(noted) and any(run.key not in done for run in pending))
     finished = [done[run.key] for run in plan.runs if run.key in done]
     left_out = list(plan.left_out)
     if everything:

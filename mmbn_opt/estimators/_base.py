@@ -1,6 +1,5 @@
 """What the classifiers on discrete features share: input, missing cells, prediction, and how they show themselves."""
 
-import time
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt._budget import interruptible, noting_signals
+from mmbn_opt._budget import interruptible, noting_signals, now
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.preparation import Preparation, prepare
@@ -104,7 +103,7 @@ class DiscreteClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: i
             After Ctrl-C, so that searches and pipelines around it end too. What was found by then is stored: the
             classifier is fitted with it, and ``result_`` says INTERRUPTED.
         """
-        began = time.perf_counter()
+        began = now()
         self._check_settings()
         with noting_signals() as noted:
             with interruptible():
@@ -127,7 +126,7 @@ class DiscreteClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: i
 
     @abstractmethod
     def _learn(self, data: DiscreteDataset, began: float) -> Learned:
-        """Learn from prepared rows; `began` is ``time.perf_counter()`` at the start of `fit`."""
+        """Learn from prepared rows; `began` is ``mmbn_opt._budget.now()`` at the start of `fit`."""
 
     def predict_proba(self, X: Any) -> FloatArray:
         """``P(c | x)``, shape (n_samples, n_classes), columns as in ``classes_``; missing cells are summed out.
@@ -221,9 +220,9 @@ def require_two_classes(data: DiscreteDataset) -> None:
 
 
 def seconds_left(time_limit: Any, began: float) -> float | None:
-    """What is left of the limit of a `fit` that began at `began` (``time.perf_counter``)."""
+    """What is left of the limit of a `fit` that began at `began` (``mmbn_opt._budget.now``)."""
     if time_limit is None:
         return None
     if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit >= 0:
         raise InputError(f"time_limit must be a number of seconds >= 0 or None, got {time_limit!r}.")
-    return max(0.0, time_limit - (time.perf_counter() - began))
+    return max(0.0, time_limit - (now() - began))

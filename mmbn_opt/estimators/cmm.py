@@ -1,6 +1,5 @@
 """Constrained maximum margin as a scikit-learn classifier: any number of classes, tau and K chosen inside `fit`."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -13,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt._budget import noting_signals, stop_asked
+from mmbn_opt._budget import noting_signals, now, stop_asked
 from mmbn_opt.data.folds import numeric_folds
 from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.exceptions import InputError
@@ -198,7 +197,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         KeyboardInterrupt
             After Ctrl-C, with what was found stored; see `DiscreteClassifier.fit`.
         """
-        began = time.perf_counter()
+        began = now()
         self._check_settings()
         with noting_signals() as noted:
             allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True

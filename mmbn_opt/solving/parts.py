@@ -1,13 +1,12 @@
 """Several binary programs as one run: each is solved and certified by itself, and one result speaks for all."""
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mmbn_opt._budget import noting_signals
+from mmbn_opt._budget import Budget, noting_signals, until_interrupted
 from mmbn_opt.formulations.mixture.constrained import ConstrainedMaximumMargin
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.results.bounds import ObjectiveBounds
@@ -100,33 +99,29 @@ def _solve_parts(
     callback: Callable[[TraceRecord], bool | None] | None,
 ) -> Result:
     """Inside a scope in which Ctrl-C is noted: once it was, each part to come ends at its start."""
-    began = time.perf_counter()
+    budget = Budget(settings.time_limit)
     course = _Course(problem, callback)
     parts: list[Result] = []
-    interrupted = False
-    try:
+    with until_interrupted() as cut:
         course.begin()
-    except KeyboardInterrupt:
-        interrupted = True
+    interrupted = bool(cut)
     for index, formulation in enumerate(problem.binaries):
-        left = None
-        if settings.time_limit is not None:
-            left = max(0.0, settings.time_limit - (time.perf_counter() - began)) / (len(problem.parts) - index)
+        left = None if budget.limit is None else budget.left() / (len(problem.parts) - index)
 
         def run(left: float | None, index: int = index, formulation: ConstrainedMaximumMargin = formulation) -> Result:
             course.turn_to(index, parts)
             return solve(formulation, solver, callback=course.listen, **(settings.given() | {"time_limit": left}))
 
-        try:
+        with until_interrupted() as cut:  # between two parts: inside of one it is a status
             part = run(0.0 if interrupted else left)
-        except KeyboardInterrupt:  # between two parts: inside of one it is a status
+        if cut:
             if interrupted:
-                raise
+                raise KeyboardInterrupt
             interrupted = True
             part = run(0.0)
         interrupted = interrupted or part.termination_status is TerminationStatus.INTERRUPTED
         parts.append(replace(part, part=problem.parts[index].name))
-    return _together(problem, parts, course, interrupted, time.perf_counter() - began)
+    return _together(problem, parts, course, interrupted, budget.elapsed())
 
 
 class _Course:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arguments import whole
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt._budget import interruptible, noting_signals, stop_asked
+from mmbn_opt._budget import interruptible, noting_signals, stop_asked, until_interrupted
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.folds import stratified_folds
 from mmbn_opt.exceptions import InputError
@@ -172,15 +172,13 @@ def run_until_interrupted(function: Any, work: Iterable[tuple[Any, ...]], n_jobs
     with noting_signals() as noted:
         answers = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(*given) for given in work)
         try:
-            with interruptible():
+            with until_interrupted(), interruptible():
                 for answer in answers:
                     if answer is None:
                         break
                     done.append(answer)
                     if noted:
                         break
-        except KeyboardInterrupt:
-            pass
         finally:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # joblib wonders why the rest is not wanted

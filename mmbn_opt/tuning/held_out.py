@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mmbn_opt._budget import until_interrupted
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.network import BayesianNetwork
@@ -124,8 +125,6 @@ def _rate(
             "Cross-validation needs at least two classes in every part that is learned from; give the settings "
             'instead of "cv", or more rows.'
         )
-    try:
+    with until_interrupted() as cut:
         network = learn(part, point, seconds)
-    except KeyboardInterrupt:
-        return None
-    return classification_rate(network, data.subset(held_out))
+    return None if cut else classification_rate(network, data.subset(held_out))

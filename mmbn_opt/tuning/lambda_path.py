@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt._budget import interruptible, noting_signals, stop_asked
+from mmbn_opt._budget import interruptible, noting_signals, stop_asked, until_interrupted
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.parameters.relaxation import MaxMarginRelaxation
@@ -189,14 +189,9 @@ class _Walk:
     def step(self, lam: float, gap: float, time_limit: float | None) -> tuple[float, float, float] | None:
         """Rate, certified gap and seconds at `lam`; None when Ctrl-C cut it off."""
         engine = FirstOrderSolver(rel_gap=gap, time_limit=time_limit, multipliers=self._y)
-        try:
-            with interruptible():
-                answer = engine.solve(
-                    self._program.at_gamma(1.0 / lam), callback=lambda event: stop_asked(), start=self._w
-                )
-        except KeyboardInterrupt:
-            return None
-        if answer.termination_status is TerminationStatus.INTERRUPTED:
+        with until_interrupted() as cut, interruptible():
+            answer = engine.solve(self._program.at_gamma(1.0 / lam), callback=lambda event: stop_asked(), start=self._w)
+        if cut or answer.termination_status is TerminationStatus.INTERRUPTED:
             return None
         assert answer.solution is not None
         self._w, self._y = answer.solution, answer.multipliers

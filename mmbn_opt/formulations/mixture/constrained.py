@@ -134,8 +134,6 @@ class ConstrainedMaximumMargin(Formulation):
         if self.validation is not None:
             self._held_out  # noqa: B018 -- so that it is checked now and not in the middle of a run
 
-    # -- the pieces ---------------------------------------------------------------------------------------------
-
     @cached_property
     def data(self) -> NumericDataset:
         """The samples, checked and standardised."""
@@ -183,8 +181,6 @@ class ConstrainedMaximumMargin(Formulation):
         (X, y), rest = take_rows(self.X, self.y, ~held_out), take_rows(self.X, self.y, held_out)
         return replace(self, X=X, y=y, validation=rest)
 
-    # -- the program --------------------------------------------------------------------------------------------
-
     def estimate_size(self, kind: ProgramKind = ProgramKind.NONLINEAR) -> ProgramSize:
         """One column a parameter, one row a sample."""
         columns, rows = self.layout.size, self.data.n_samples
@@ -230,8 +226,6 @@ class ConstrainedMaximumMargin(Formulation):
 
         return score
 
-    # -- models and vectors -------------------------------------------------------------------------------------
-
     def recover(self, solution: FloatArray) -> MixtureClassifier:
         """Classifier of a vector."""
         densities = []
@@ -276,8 +270,6 @@ class ConstrainedMaximumMargin(Formulation):
             data.classes, data.feature_names, DecisionRule.MAX_WINS, (part,), data.location, data.scale
         )
 
-    # -- starts -------------------------------------------------------------------------------------------------
-
     def _start(self, source: str, fit: Any) -> Start:
         counts = self.data.counts()
         densities = [
@@ -311,8 +303,6 @@ class ConstrainedMaximumMargin(Formulation):
     def trivial_bound(self) -> None:
         """No bound is claimed: the program is not convex."""
         return
-
-    # -- checks -------------------------------------------------------------------------------------------------
 
     def log_odds(self, model: MixtureClassifier) -> FloatArray:
         """``g_i = y_i (b + r_i)``, the log-odds of the true class of each sample, recomputed by the model."""
