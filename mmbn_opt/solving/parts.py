@@ -63,7 +63,7 @@ def solve_parts(
     problem : MulticlassMargin
     solver : str or Solver
     time_limit : float or None
-        Seconds for all parts together.
+        Seconds for all parts together; None is what a configured solver says.
     threads, seed : int
     callback : callable or None
         Called with each `TraceRecord` of the whole; return True to stop.
@@ -81,6 +81,8 @@ def solve_parts(
     >>> len(result.parts), result.solution_status, result.certificate.ok, result.model.predict([[5.4]]).tolist()
     (3, SolutionStatus.FEASIBLE, True, ['b'])
     """
+    if time_limit is None and isinstance(solver, Solver):
+        time_limit = solver.time_limit
     with noting_signals():
         return _solve_parts(problem, solver, time_limit, threads, seed, callback)
 
