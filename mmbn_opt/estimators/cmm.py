@@ -199,6 +199,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         """
         began = now()
         self._check_settings()
+        self._seed = seed_of(self.random_state)  # once: what a RandomState draws next is another number
         with noting_signals() as noted:
             allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
             x = validate_data(self, X, ensure_all_finite=allow_nan, dtype=np.float64)
@@ -267,6 +268,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
                 raise InputError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}.")
         if not np.iterable(self.cv) and self.cv < 2:
             raise InputError(f"cv must be a number of folds of at least 2, got {self.cv!r}.")
+        seconds_left(self.time_limit, time.perf_counter())
 
     def _candidates(self) -> list[_Settings]:
         components = values_of("n_components", self.n_components, COMPONENTS)
@@ -306,7 +308,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
             return [np.isin(rows, test) for _, test in self.cv]
         _, first, copies = np.unique(rows, return_index=True, return_inverse=True)
         alone = NumericDataset.from_arrays(data.z[first], data.codes[first], missing="marginalize")
-        folds = numeric_folds(alone, self.cv, seed_of(self.random_state))[copies.ravel()]
+        folds = numeric_folds(alone, self.cv, self._seed)[copies.ravel()]
         return [folds == fold for fold in range(self.cv)]
 
     def _rightly_classified(self, data: NumericDataset, settings: _Settings, held_out: NDArray[np.bool_]) -> int | None:
@@ -325,7 +327,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
     ) -> MulticlassMargin:
         return MulticlassMargin(
             X, y, chosen.n_components, self.h, self.xi, chosen.tau, self.penalty, strategy=self.strategy,
-            xi_growth=self.xi_growth, missing=missing, start=self.start, seed=seed_of(self.random_state), **further,
+            xi_growth=self.xi_growth, missing=missing, start=self.start, seed=self._seed, **further,
         )  # fmt: skip
 
     def _solved(self, problem: MulticlassMargin, chosen: _Settings, time_limit: float | None) -> Result:

@@ -68,7 +68,7 @@ def solve_parts(
     problem : MulticlassMargin
     solver : str or Solver
     time_limit : float or None
-        Seconds for all parts together; without one each part has what a configured solver says.
+        Seconds for all parts together; None is what a configured solver says.
     rel_gap, abs_gap, threads, seed, verbose, options
         As in `solve`, for each part.
     callback : callable or None
@@ -87,6 +87,8 @@ def solve_parts(
     >>> len(result.parts), result.solution_status, result.certificate.ok, result.model.predict([[5.4]]).tolist()
     (3, SolutionStatus.FEASIBLE, True, ['b'])
     """
+    if time_limit is None and isinstance(solver, Solver):
+        time_limit = solver.time_limit
     settings = SolveSettings(time_limit, rel_gap, abs_gap, threads, seed, verbose, options)
     with noting_signals():
         return _solve_parts(problem, solver, settings, callback)

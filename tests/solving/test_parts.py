@@ -175,6 +175,21 @@ def test_ctrl_c_between_two_parts_is_no_loss(monkeypatch: pytest.MonkeyPatch) ->
     assert result.parts[0].termination_status is not TerminationStatus.INTERRUPTED
 
 
+def test_the_seconds_of_a_configured_solver_are_those_of_all_parts_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    import mmbn_opt.solving.parts as room
+
+    calls: list[float] = []
+    real = room.solve
+
+    def once(*arguments: Any, **settings: Any) -> Result:
+        calls.append(settings["time_limit"])
+        return real(*arguments, **settings)
+
+    monkeypatch.setattr(room, "solve", once)
+    solve_parts(problem(), replace(QUICK, max_iterations=1, time_limit=600.0))
+    assert [limit <= share for limit, share in zip(calls, [200.0, 300.0, 600.0], strict=True)] == [True] * 3
+
+
 def test_parts_cover_all_samples_and_name_both_sides() -> None:
     data = NumericDataset.from_arrays(*irises())
     pairs, rest = binary_parts(data, "one-vs-one"), binary_parts(data, "one-vs-rest")
