@@ -1,15 +1,15 @@
 """Names that are looked up when they are first used, so that core modules import nothing to their right."""
 
-import ast
 import sys
 import warnings
 from collections.abc import Callable
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
 
 _DELEGATES = {
     "solvers": "mmbn_opt.solving.dispatch",
@@ -57,8 +57,8 @@ def delegate(name: str) -> Any:
 def names_on_demand(room: str, *own: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a room that imports none of its modules before it is asked.
 
-    What the room hands on is what its type stub imports, the ``__init__.pyi`` beside it: one list for people, type
-    checkers and Python.
+    What the room hands on is what its type stub imports, the ``__init__.pyi`` beside it, a name a line: one list for
+    people, type checkers and Python.
 
     Parameters
     ----------
@@ -68,14 +68,12 @@ def names_on_demand(room: str, *own: str) -> tuple[Callable[[str], Any], Callabl
         Names that the room defines itself.
     """
     module = sys.modules[room]
-    stub = Path(str(module.__file__)).with_suffix(".pyi")
-    homes = {
-        alias.asname: str(statement.module)
-        for statement in ast.parse(stub.read_text(encoding="utf-8")).body
-        if isinstance(statement, ast.ImportFrom)
-        for alias in statement.names
-        if alias.asname
-    }
+    homes = {}
+    with open(f"{module.__path__[0]}/__init__.pyi", encoding="utf-8") as stub:
+        for line in stub:
+            match line.split():
+                case ["from", home, "import", _, "as", name]:
+                    homes[name] = home
 
     def look_up(name: str) -> Any:
         if name not in homes:
@@ -141,12 +139,17 @@ _MOVED = {
 """Rooms, and the modules of before there were rooms whose public names they hand on (one of them shared by two)."""
 
 
-class _OldPaths(MetaPathFinder, Loader):
+class _OldPaths:
     """Makes the modules of `_MOVED`: their names are those of the rooms and come with a DeprecationWarning."""
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        old = fullname.removeprefix("mmbn_opt.")
-        return ModuleSpec(fullname, self, is_package=True) if any(old in paths for paths in _MOVED.values()) else None
+        package, _, old = fullname.partition(".")
+        if package != "mmbn_opt" or not any(old in paths for paths in _MOVED.values()):
+            return None
+        return ModuleSpec(fullname, cast("Loader", self), is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """None: an ordinary module."""
 
     def exec_module(self, module: ModuleType) -> None:
         old = module.__name__.removeprefix("mmbn_opt.")

@@ -146,6 +146,12 @@ def test_an_old_path_is_gone_where_a_module_is_there_again_and_has_names_of_its_
         import_module("mmbn_opt.nonsense")
 
 
+@pytest.mark.parametrize("name", ["selection", "mixture", "pandas.structure"])
+def test_modules_of_others_are_none_of_ours(name):
+    with pytest.raises(ModuleNotFoundError):
+        import_module(name)
+
+
 def test_the_warning_is_of_the_line_that_imports():
     code = "import warnings\nwarnings.simplefilter('error')\nfrom mmbn_opt.structure import Structure"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -167,3 +173,20 @@ def test_the_registry_gives_each_class_the_type_that_it_has():
     (typed,) = (node for node in ast.parse(Path(registry.__file__).read_text()).body if isinstance(node, ast.If))
     places = [f"{line.module}:{alias.asname}" for line in typed.body for alias in line.names]
     assert sorted(places) == sorted(registry._SOLVERS.values())
+
+
+@pytest.mark.parametrize(
+    "stub", sorted(Path(mmbn_opt.__file__).parent.rglob("*.pyi")), ids=lambda stub: stub.parent.name
+)
+def test_a_stub_holds_a_name_a_line_which_is_what_the_room_hands_on(stub):
+    listed = []
+    for statement in ast.parse(stub.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.AnnAssign):  # the version, which the room has itself
+            continue
+        assert isinstance(statement, ast.ImportFrom)
+        assert statement.lineno == statement.end_lineno
+        (alias,) = statement.names
+        assert alias.name == alias.asname
+        listed.append(alias.name)
+    room = import_module(".".join(["mmbn_opt", *stub.parent.relative_to(Path(mmbn_opt.__file__).parent).parts]))
+    assert sorted(listed) == sorted(set(room.__all__) - {"__version__"})
