@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..._arguments import checked_number
 from ..._arrays import FloatArray
 from ...exceptions import InputError
 from ...networks.log_linear import LogLinearClassifier
@@ -20,7 +21,6 @@ from ..base import Start
 from ._checks import check_structure
 from ._factor_index import margin_operator
 from .base import StructureParameters
-from .softmax import checked_number
 
 __all__ = ["MaxMarginMarkovNetwork"]
 

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._arguments import whole
 from ..._arrays import FloatArray
 from ...data.counts import refuse_large_tables
 from ...data.discrete import DiscreteDataset
@@ -72,8 +73,7 @@ class StructureFormulation(Formulation):
     bound_kind: ClassVar[BoundKind] = BoundKind.EXACT
 
     def __post_init__(self) -> None:
-        if not _is_whole(self.max_parents) or self.max_parents < 1:
-            raise InputError(f"max_parents must be a whole number >= 1, got {self.max_parents!r}.")
+        object.__setattr__(self, "max_parents", whole("max_parents", self.max_parents, 1))
         object.__setattr__(self, "required_edges", tuple((str(a), str(b)) for a, b in self.required_edges))
         object.__setattr__(self, "forbidden_edges", tuple((str(a), str(b)) for a, b in self.forbidden_edges))
         resolve(self.acyclicity)
@@ -350,7 +350,3 @@ class StructureFormulation(Formulation):
             "margins; sets without the class node and columns of one state change none"
         )
         return Check("candidates cover the class", missing is None, missing or words)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
