@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
+from mmbn_opt._arguments import checked_number
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.exceptions import InputError
@@ -48,8 +49,8 @@ def stratified_folds(data: DiscreteDataset, n_folds: int, seed: int = 0) -> NDAr
 
 def draw_rows(data: DiscreteDataset, fraction: Any, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rows to learn from and rows held out, drawn class by class from the sorted rows."""
-    if isinstance(fraction, bool) or not isinstance(fraction, (int, float)) or not 0 < fraction < 1:
-        raise InputError(f"validation must be a DiscreteDataset or a share of the rows in (0, 1), got {fraction!r}.")
+    share = "a DiscreteDataset or a share of the rows in (0, 1)"
+    fraction = checked_number("validation", fraction, 0.0, 1.0, open_low=True, open_high=True, expected=share)
     held_out = _draw(*_sorted_rows(data), fraction, keep=1, seed=seed)  # a class keeps a row to be learned from
     return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import whole
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.discrete import checked_weight
 from mmbn_opt.exceptions import InputError
@@ -126,9 +127,7 @@ class NumericDataset:
 
 def check_components(n_components: Any) -> None:
     """Raise `InputError` unless `n_components` is a whole number of at least 1."""
-    whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
-    if not whole or n_components < 1:
-        raise InputError(f"n_components must be a whole number of at least 1, got {n_components!r}.")
+    whole("n_components", n_components, 1, expected="a whole number of at least 1")
 
 
 def repeated_rows(sample_weight: Any, n_rows: int) -> NDArray[np.intp]:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from mmbn_opt._arguments import checked_number, choice_of
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import interruptible, noting_signals, now
 from mmbn_opt._lazy import delegate
@@ -25,7 +26,7 @@ from mmbn_opt.scores.predictive import classification_rate
 
 from ._input import read_features, read_labels, read_weight
 
-__all__ = ["DiscreteClassifier", "FittedHTML", "Learned", "end_if_interrupted", "refuse_choice", "warn_of_failures"]
+__all__ = ["DiscreteClassifier", "FittedHTML", "Learned", "end_if_interrupted", "warn_of_failures"]
 
 
 class FittedHTML:
@@ -200,14 +201,8 @@ def warn_of_failures(estimator: BaseEstimator, certificate: Certificate) -> Cert
     return certificate
 
 
-def refuse_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
-    """Raise `InputError` unless `value` is one of `allowed`."""
-    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in allowed):
-        raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
-
-
 def _check_policy(estimator: DiscreteClassifier, name: str) -> None:
-    refuse_choice(name, getattr(estimator, name), _POLICIES[name])
+    choice_of(name, getattr(estimator, name), _POLICIES[name])
 
 
 def require_two_classes(data: DiscreteDataset) -> None:
@@ -223,6 +218,5 @@ def seconds_left(time_limit: Any, began: float) -> float | None:
     """What is left of the limit of a `fit` that began at `began` (``mmbn_opt._budget.now``)."""
     if time_limit is None:
         return None
-    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit >= 0:
-        raise InputError(f"time_limit must be a number of seconds >= 0 or None, got {time_limit!r}.")
-    return max(0.0, time_limit - (now() - began))
+    seconds = checked_number("time_limit", time_limit, expected="a number of seconds >= 0 or None")
+    return max(0.0, seconds - (now() - began))

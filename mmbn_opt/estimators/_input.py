@@ -11,6 +11,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from mmbn_opt._arguments import whole
 from mmbn_opt.data.discrete import check_columns, checked_weight, named_by_text
 from mmbn_opt.exceptions import InputError
 
@@ -129,9 +130,7 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, (np.random.RandomState, np.random.Generator)):
         draw = random_state.randint if isinstance(random_state, np.random.RandomState) else random_state.integers
         return int(draw(2**31 - 1))
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
-        return int(random_state)
-    raise InputError(f"random_state must be a whole number >= 0, None or a RandomState, got {random_state!r}.")
+    return whole("random_state", random_state, expected="a whole number >= 0, None or a RandomState")
 
 
 def _as_array(X: Any) -> Any:

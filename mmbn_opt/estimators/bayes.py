@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from mmbn_opt._arguments import choice_of
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.estimators._base import require_two_classes, seconds_left
 from mmbn_opt.heuristics.named import make_structure
 from mmbn_opt.solving.settings import SolveSettings
 from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
-from ._base import DiscreteClassifier, Learned, refuse_choice
+from ._base import DiscreteClassifier, Learned
 from ._input import seed_of
 
 __all__ = ["MaxMarginBayesClassifier"]
@@ -141,7 +142,7 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        refuse_choice("method", self.method, METHODS)
+        choice_of("method", self.method, METHODS)
 
     def _learn(self, data: DiscreteDataset, began: float) -> Learned:
         require_two_classes(data)

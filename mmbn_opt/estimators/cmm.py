@@ -268,7 +268,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
                 raise InputError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}.")
         if not np.iterable(self.cv) and self.cv < 2:
             raise InputError(f"cv must be a number of folds of at least 2, got {self.cv!r}.")
-        seconds_left(self.time_limit, time.perf_counter())
+        seconds_left(self.time_limit, now())
 
     def _candidates(self) -> list[_Settings]:
         components = values_of("n_components", self.n_components, COMPONENTS)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from mmbn_opt._arguments import whole
+from mmbn_opt._arguments import choice_of, whole
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.formulations.structure.base import StructureFormulation
 from mmbn_opt.formulations.structure.by_score import SCORES, asks_for_margin, structure_formulation
@@ -16,7 +16,7 @@ from mmbn_opt.solving.settings import SolveSettings
 from mmbn_opt.tuning.held_out import Learn, candidates, choose, complete
 from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
-from ._base import DiscreteClassifier, Learned, refuse_choice, require_two_classes, seconds_left
+from ._base import DiscreteClassifier, Learned, require_two_classes, seconds_left
 from ._input import seed_of
 
 __all__ = ["MaxMarginStructureClassifier"]
@@ -160,8 +160,8 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        refuse_choice("criterion", self.criterion, tuple(SCORES))
-        refuse_choice("parameters", self.parameters, METHODS)
+        choice_of("criterion", self.criterion, tuple(SCORES))
+        choice_of("parameters", self.parameters, METHODS)
         if self.candidates is not None:
             whole("candidates", self.candidates, 1, expected="a whole number >= 1 or None")
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from mmbn_opt._arguments import whole
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.counts import MAX_TABLE_CELLS
 from mmbn_opt.data.discrete import DiscreteDataset
@@ -46,15 +47,11 @@ class GrowingStructure:
     ) -> None:
         if score not in ("cr", "cl"):
             raise InputError(f'score must be "cr" or "cl", got {score!r}.')
-        given: Any = n_folds
-        if isinstance(given, bool) or not isinstance(given, int) or not 1 <= n_folds <= max(1, data.n_samples):
-            raise InputError(
-                f"folds must be a whole number from 1 to the number of rows ({data.n_samples}), got {n_folds!r}."
-            )
+        expected = f"a whole number from 1 to the number of rows ({data.n_samples})"
+        self.n_folds = whole("folds", n_folds, 1, max(1, data.n_samples), expected=expected)
         data.require_learnable()
         self._names = (data.feature_names, data.class_name)
         self._smoothing = smoothing
-        self.n_folds = n_folds
         self.by_likelihood = score == "cl"
         self.card = np.array(data.cardinalities[:-1], dtype=np.int64)
         self.n_classes = data.n_classes

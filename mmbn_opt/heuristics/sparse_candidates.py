@@ -1,17 +1,16 @@
 """Fewer candidate parents for wide data: every node keeps the features that tell most about it."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import whole
 from mmbn_opt.data.counts import sums_over_cells
 from mmbn_opt.data.discrete import DiscreteDataset
-from mmbn_opt.exceptions import InputError
 from mmbn_opt.heuristics.trees import conditional_mutual_information
 
-__all__ = ["CandidateRestriction", "is_count", "restrict_candidates"]
+__all__ = ["CandidateRestriction", "restrict_candidates"]
 
 _DECIMALS = 12
 """Rounding, so that pairs that tie in exact arithmetic tie here too, whatever the order of the rows."""
@@ -49,11 +48,6 @@ class CandidateRestriction:
     __repr__ = __str__
 
 
-def is_count(k: Any) -> bool:
-    """Whether it can be the `k` of a restriction: a whole number >= 1, of NumPy too."""
-    return not isinstance(k, bool) and hasattr(k, "__index__") and bool(k >= 1)
-
-
 def restrict_candidates(data: DiscreteDataset, k: int = 5, *, symmetric: bool = False) -> CandidateRestriction:
     """Keep, for every feature, the k features with the largest mutual information given the class.
 
@@ -83,8 +77,7 @@ def restrict_candidates(data: DiscreteDataset, k: int = 5, *, symmetric: bool = 
     >>> restrict_candidates(data, k=1).partners
     ((1,), (0,), (0,), (0, 2))
     """
-    if not is_count(k):
-        raise InputError(f"k must be a whole number >= 1, got {k!r}.")
+    k = whole("k", k, 1)
     data.require_learnable()
     merged = data.aggregate()
     n, constant = merged.n_features, [j for j, size in enumerate(merged.cardinalities[:-1]) if size == 1]
@@ -100,7 +93,7 @@ def restrict_candidates(data: DiscreteDataset, k: int = 5, *, symmetric: bool = 
     if symmetric:
         keeps[:n] |= keeps[:n].T
     partners = tuple(tuple(int(j) for j in np.flatnonzero(row)) for row in keeps)
-    return CandidateRestriction(int(k), symmetric, partners)
+    return CandidateRestriction(k, symmetric, partners)
 
 
 def _with_class(data: DiscreteDataset) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mmbn_opt._arguments import is_whole
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
@@ -204,7 +205,7 @@ def from_edge_list(edges: Iterable[Sequence[Any]], feature_names: Sequence[str],
 def _name_of(node: Any, names: Sequence[str], edge: Any) -> str:
     if isinstance(node, str):
         return node
-    if isinstance(node, (int, np.integer)) and not isinstance(node, bool) and 0 <= node < len(names):
+    if is_whole(node) and 0 <= node < len(names):
         return names[int(node)]
     raise InputError(f"Edge {edge!r} has the node {node!r}; give its name, or its number from 0 to {len(names) - 1}.")
 

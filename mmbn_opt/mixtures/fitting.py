@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import is_number
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._threads import limited_threads
 from mmbn_opt.exceptions import InputError
@@ -48,7 +49,7 @@ def em_density(
     """
     if covariance not in ("diag", "full"):
         raise InputError(f'covariance must be "diag" or "full", got {covariance!r}.')
-    if not 0 < tau < np.inf:
+    if not is_number(tau) or not 0 < tau < np.inf:
         raise InputError(f"tau must be a positive number, got {tau!r}: variances have to stay above zero.")
     return _em(_Rows(_ordered(z)), n_components, covariance, float(tau), seed)
 

@@ -1,8 +1,8 @@
 """Smoothing of conditional probability tables: Laplace pseudo-counts or a Dirichlet prior of fixed total weight."""
 
-import math
 from dataclasses import dataclass
 
+from mmbn_opt._arguments import checked_number, is_number
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["Dirichlet", "Laplace", "Smoothing", "as_smoothing"]
@@ -21,8 +21,7 @@ class Laplace:
     pseudo_count: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (0 <= self.pseudo_count < math.inf):
-            raise InputError(f"smoothing must be a finite pseudo-count >= 0, got {self.pseudo_count!r}.")
+        checked_number("smoothing", self.pseudo_count, open_high=True, expected="a finite pseudo-count >= 0")
 
     def per_cell(self, n_states: int, n_configurations: int) -> float:
         """Pseudo-count of one cell."""
@@ -45,8 +44,8 @@ class Dirichlet:
     ess: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (0 < self.ess < math.inf):
-            raise InputError(f"ess (equivalent sample size) must be a finite number > 0, got {self.ess!r}.")
+        what, expected = "ess (equivalent sample size)", "a finite number > 0"
+        checked_number(what, self.ess, open_low=True, open_high=True, expected=expected)
 
     def per_cell(self, n_states: int, n_configurations: int) -> float:
         """Pseudo-count of one cell."""
@@ -69,6 +68,6 @@ def as_smoothing(value: "float | Smoothing") -> Smoothing:
     """
     if isinstance(value, (Laplace, Dirichlet)):
         return value
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if not is_number(value):
         raise InputError(f"smoothing must be a number >= 0 or Dirichlet(ess=...), got {value!r}.")
     return Laplace(float(value))

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import gammaln, logsumexp, xlogy
 
+from mmbn_opt._arguments import is_number
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.counts import contingency, joint_codes
 from mmbn_opt.data.discrete import DiscreteDataset
@@ -43,7 +44,7 @@ def log_odds(p: float) -> float:
     >>> round(log_odds(0.9), 4)
     2.1972
     """
-    if not 0.5 < p < 1:
+    if not is_number(p) or not 0.5 < p < 1:
         raise InputError(f"p must lie in (0.5, 1), got {p!r}.")
     return float(np.log(p) - np.log1p(-p))
 

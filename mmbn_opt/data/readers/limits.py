@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from mmbn_opt._arguments import whole
 from mmbn_opt.exceptions import InputError, SizeLimitError
 
 __all__ = ["ENVIRONMENT", "EXPANSION", "available_bytes", "chosen_limit", "refuse_beyond_memory", "unpacked_limit"]
@@ -33,9 +34,7 @@ def chosen_limit(max_bytes: int | None) -> int | None:
         if not said.isdecimal() or int(said) < 1:
             raise InputError(f"{ENVIRONMENT} must be a whole number of bytes >= 1, got {said!r}.")
         return int(said)
-    if isinstance(max_bytes, bool) or not hasattr(max_bytes, "__index__") or max_bytes < 1:
-        raise InputError(f"max_bytes must be a whole number of bytes >= 1 or None, got {max_bytes!r}.")
-    return int(max_bytes)
+    return whole("max_bytes", max_bytes, 1, expected="a whole number of bytes >= 1 or None")
 
 
 def unpacked_limit(packed: int, *, least: int, most: int) -> int:

@@ -9,7 +9,7 @@ from ..._arrays import FloatArray
 from ...data.numeric import NumericDataset, as_matrix
 from ...exceptions import InputError
 
-__all__ = ["HeldOut", "check_number"]
+__all__ = ["HeldOut"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +33,3 @@ class HeldOut:
         if np.isnan(z).any() and missing == "error":
             raise InputError('The validation data hold NaN; fill them, or use missing="marginalize".')
         return cls(z, np.where(labels == data.classes[0], 1.0, -1.0))
-
-
-def check_number(name: str, value: Any, low: float, high: float, *, open_low: bool = False) -> None:
-    """Raise `InputError` unless `value` is a number in the interval."""
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not number or not low <= value <= high or (open_low and value == low):
-        left = "(" if open_low else "["
-        raise InputError(f"{name} must be a number in {left}{low:g}, {high:g}], got {value!r}.")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, log_expit
 
+from ..._arguments import checked_number
 from ..._arrays import FloatArray
 from ...data.folds import draw_held_out, take_rows
 from ...data.numeric import NumericDataset, check_components
@@ -23,7 +24,7 @@ from ...results.status import BoundKind, Sense
 from ..base import Formulation, Start
 from ._checks import check_samples
 from ._objective import CmmLayout, CmmObjective, parameter_box, soft_margin_of_ratios
-from ._validation import HeldOut, check_number
+from ._validation import HeldOut
 from .as_pyomo import cmm_model
 
 __all__ = ["ConstrainedMaximumMargin"]
@@ -111,10 +112,10 @@ class ConstrainedMaximumMargin(Formulation):
 
     def __post_init__(self) -> None:
         check_components(self.n_components)
-        check_number("h", self.h, 1.0, 1e6)
-        check_number("xi", self.xi, 0.0, 1e12, open_low=True)
-        check_number("tau", self.tau, 0.0, 1e6, open_low=True)
-        check_number("xi_growth", self.xi_growth, 1.0, 1e6)
+        checked_number("h", self.h, 1.0, 1e6)
+        checked_number("xi", self.xi, 0.0, 1e12, open_low=True)
+        checked_number("tau", self.tau, 0.0, 1e6, open_low=True)
+        checked_number("xi_growth", self.xi_growth, 1.0, 1e6)
         if self.penalty not in ("exterior", "printed"):
             raise InputError(f'penalty must be "exterior" or "printed", got {self.penalty!r}.')
         if self.start not in STARTS:
@@ -176,7 +177,7 @@ class ConstrainedMaximumMargin(Formulation):
         """
         if isinstance(validation, tuple):
             return replace(self, validation=validation)
-        check_number("validation", validation, 0.0, 0.9, open_low=True)
+        checked_number("validation", validation, 0.0, 0.9, open_low=True)
         held_out = draw_held_out(self.data, validation, keep=self.n_components, seed=seed)
         (X, y), rest = take_rows(self.X, self.y, ~held_out), take_rows(self.X, self.y, held_out)
         return replace(self, X=X, y=y, validation=rest)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ..._arguments import checked_number
 from ..._arrays import FloatArray
 from ...networks.log_linear import LogLinearClassifier
 from ...networks.network import BayesianNetwork
@@ -19,7 +20,6 @@ from ..base import Start
 from ._checks import check_structure
 from ._factor_index import margin_operator
 from .base import StructureParameters
-from .softmax import checked_number
 
 __all__ = ["MaxMarginMarkovNetwork"]
 

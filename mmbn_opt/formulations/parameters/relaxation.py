@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from ..._arguments import checked_number, is_number
 from ..._arrays import FloatArray
 from ...data.counts import contingency
 from ...exceptions import InputError
@@ -30,6 +31,8 @@ Normalization = Literal["hybrid", "floor", "published"]
 Model = LogLinearClassifier | BayesianNetwork
 
 DEFAULT_GAMMA = 10.0
+
+_POSITIVE: Any = {"open_low": True, "open_high": True, "expected": "a finite number > 0"}
 _LOG_ZERO = -700.0
 """Stands for the logarithm of a probability of zero where there is no floor."""
 
@@ -110,13 +113,13 @@ class MaxMarginRelaxation(StructureParameters):
             object.__setattr__(self, "gamma", DEFAULT_GAMMA)
         for name in ("gamma", "B"):
             if getattr(self, name) is not None:
-                _positive(name, getattr(self, name))
+                checked_number(name, getattr(self, name), **_POSITIVE)
         if self.normalization == "hybrid":
-            _positive("alpha", self.alpha)
+            checked_number("alpha", self.alpha, **_POSITIVE)
         super().__post_init__()
         if self.normalization != "published":
             most = max(self.data.cardinalities[v] for v in self.layout.nodes)
-            if not _is_number(self.min_prob) or not 0 < self.min_prob < 1 / most:
+            if not is_number(self.min_prob) or not 0 < self.min_prob < 1 / most:
                 raise InputError(
                     f"min_prob must lie in (0, 1/{most}), since a row of {most} states has to sum to at most 1; "
                     f"got {self.min_prob!r}."
@@ -244,12 +247,3 @@ class MaxMarginRelaxation(StructureParameters):
             margins = self.program.margins.margins(self.encode(model)).min(axis=1)
             checks.append(check_degeneracy(float(margins.min()), "B" if self.gamma is None else "gamma"))
         return tuple(checks)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _positive(name: str, value: Any) -> None:
-    if not _is_number(value) or not 0 < value < math.inf:
-        raise InputError(f"{name} must be a finite number > 0, got {value!r}.")

@@ -6,11 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..._arguments import checked_number
 from ..._arrays import FloatArray
 from ...networks.network import BayesianNetwork
 from ...scores.predictive import smooth_margin
 from ._factor_index import FactorIndex
-from .softmax import SoftmaxParameters, checked_number
+from .softmax import SoftmaxParameters
 
 __all__ = ["SmoothMargin"]
 

@@ -3,10 +3,11 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
+from ..._arguments import whole
 from ..._arrays import FloatArray
 from ...data.discrete import DiscreteDataset
 from ...data.folds import draw_rows
@@ -45,8 +46,7 @@ class SoftmaxParameters(StructureParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.threads < 1:
-            raise InputError(f"threads must be at least 1, got {self.threads!r}.")
+        whole("threads", self.threads, 1, expected="at least 1 and a whole number")
         if self.validation is not None:
             _check_validation(self.validation, self.data)
 
@@ -169,11 +169,3 @@ def _check_validation(validation: DiscreteDataset, data: DiscreteDataset) -> Non
         raise InputError("The validation data's variables are not the training data's; encode both with the same ones.")
     if validation.n_samples == 0 or (validation.codes < 0).any():
         raise InputError("The validation data need at least one row and no missing cells.")
-
-
-def checked_number(name: str, value: Any, low: float, high: float, *, open_low: bool = False) -> None:
-    """Raise `InputError` unless `value` is a number in the interval."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not low <= value <= high or (open_low and value == low):
-        left = "(" if open_low else "["
-        raise InputError(f"{name} must be a number in {left}{low:g}, {high:g}], got {value!r}.")

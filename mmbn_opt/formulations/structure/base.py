@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._arguments import whole
 from ..._arrays import FloatArray
 from ...data.counts import refuse_large_tables
 from ...data.discrete import DiscreteDataset
@@ -72,8 +73,7 @@ class StructureFormulation(Formulation):
     bound_kind: ClassVar[BoundKind] = BoundKind.EXACT
 
     def __post_init__(self) -> None:
-        if type(self.max_parents) is not int or self.max_parents < 1:
-            raise InputError(f"max_parents must be a whole number >= 1, got {self.max_parents!r}.")
+        object.__setattr__(self, "max_parents", whole("max_parents", self.max_parents, 1))
         object.__setattr__(self, "required_edges", tuple((str(a), str(b)) for a, b in self.required_edges))
         object.__setattr__(self, "forbidden_edges", tuple((str(a), str(b)) for a, b in self.forbidden_edges))
         resolve(self.acyclicity)

@@ -1,6 +1,5 @@
 """Decomposable scores through the same program, without margin rows."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,8 +8,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._arguments import checked_number, choice_of
 from ..._arrays import FloatArray
-from ...exceptions import InputError
 from ...heuristics.objectives import LinearLoss
 from ...heuristics.order_search import OrderSearch
 from ...heuristics.trees import naive_bayes, tan_cmi
@@ -72,12 +71,10 @@ class DecomposableStructure(StructureFormulation):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.score not in ("mdl", "bic", "bdeu", "loglik"):
-            raise InputError(f'score must be "mdl", "bic", "bdeu" or "loglik", got {self.score!r}.')
-        if self.parent_sets not in ("all", "margin"):
-            raise InputError(f'parent_sets must be "all" or "margin", got {self.parent_sets!r}.')
-        if not 0 < self.ess < math.inf:
-            raise InputError(f"ess must be a finite number > 0, got {self.ess!r}.")
+        scores = ("mdl", "bic", "bdeu", "loglik")
+        choice_of("score", self.score, scores, expected='"mdl", "bic", "bdeu" or "loglik"')
+        choice_of("parent_sets", self.parent_sets, ("all", "margin"), expected='"all" or "margin"')
+        checked_number("ess", self.ess, open_low=True, open_high=True, expected="a finite number > 0")
 
     @cached_property
     def structure_class(self) -> StructureClass:

@@ -1,6 +1,5 @@
 """The soft margin and the binary soft margin of a structure as mixed-integer programs."""
 
-import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -9,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._arguments import checked_number
 from ..._arrays import FloatArray
 from ...exceptions import InputError, SizeLimitError
 from ...heuristics.objectives import MarginLoss
@@ -37,8 +37,8 @@ class MarginStructure(StructureFormulation):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.gamma < math.inf:
-            raise InputError(f"gamma must be a finite number of nats > 0 (see log_odds), got {self.gamma!r}.")
+        nats = "a finite number of nats > 0 (see log_odds)"
+        checked_number("gamma", self.gamma, open_low=True, open_high=True, expected=nats)
         if isinstance(self.prior, Laplace) and self.prior.pseudo_count == 0:
             raise InputError("smoothing must be > 0 here: log 0 would make margins infinite.")
 

@@ -1,9 +1,9 @@
 """First-order methods with a certified gap: what scales."""
 
-import math
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from ..._arguments import checked_number
 from ..._arrays import FloatArray
 from ...exceptions import InputError
 from ...programs.convex import ConvexProgram
@@ -58,8 +58,7 @@ class FirstOrderSolver(BuiltInConvexSolver):
         super().__post_init__()
         if self.method not in ("primal_dual", "smoothing"):
             raise InputError(f'method must be "primal_dual" or "smoothing", got {self.method!r}.')
-        if not 0 < self.tau < math.inf:
-            raise InputError(f"tau must be a number > 0, got {self.tau!r}.")
+        checked_number("tau", self.tau, open_low=True, open_high=True, expected="a finite number > 0")
 
     def solve(
         self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..._arguments import checked_number, choice_of, whole
 from ..._arrays import FloatArray
-from ...exceptions import InputError
 from ...programs.nonlinear import ConstraintTargets
 from ...results.status import TerminationStatus
 from ..base import Solver
@@ -81,19 +81,17 @@ class PenaltySettings(Solver):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.inner not in INNER_METHODS:
-            raise InputError(f"inner must be one of {', '.join(INNER_METHODS)}, got {self.inner!r}.")
-        if not self.penalty_growth > 1:
-            raise InputError(f"penalty_growth must be above 1, got {self.penalty_growth!r}.")
-        for name in ("penalty", "nearly", "gradient_tol", "max_outer", "max_inner", "patience"):
-            value = getattr(self, name)
-            if not value > 0:
-                raise InputError(f"{name} must be positive, got {value!r}.")
-        for name in ("rel_progress", "restarts"):
-            if not getattr(self, name) >= 0:
-                raise InputError(f"{name} must be at least 0, got {getattr(self, name)!r}.")
-        if self.max_iterations is not None and not self.max_iterations >= 0:
-            raise InputError(f"max_iterations must be at least 0 or None, got {self.max_iterations!r}.")
+        choice_of("inner", self.inner, tuple(INNER_METHODS), expected=f"one of {', '.join(INNER_METHODS)}")
+        checked_number("penalty_growth", self.penalty_growth, 1.0, open_low=True, expected="above 1")
+        for name in ("penalty", "nearly", "gradient_tol"):
+            checked_number(name, getattr(self, name), open_low=True, expected="positive")
+        for name in ("max_outer", "max_inner", "patience"):
+            object.__setattr__(self, name, whole(name, getattr(self, name), 1, expected="positive and a whole number"))
+        checked_number("rel_progress", self.rel_progress, expected="at least 0")
+        object.__setattr__(self, "restarts", whole("restarts", self.restarts))
+        if self.max_iterations is not None:
+            most = whole("max_iterations", self.max_iterations, expected="a whole number >= 0 or None")
+            object.__setattr__(self, "max_iterations", most)
 
 
 class PenaltySequence:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..._arguments import checked_number, whole
 from ..._arrays import FloatArray
 from ..._threads import limited_threads
 from ...exceptions import InputError
@@ -61,13 +62,9 @@ class DescentSolver(Solver):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, least in (("max_iterations", 0), ("patience", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError(f"{name} must be a whole number >= {least}, got {value!r}.")
+            object.__setattr__(self, name, whole(name, getattr(self, name), least))
         for name in ("gradient_tol", "rel_change"):
-            value = getattr(self, name)
-            if not 0 <= value < math.inf:
-                raise InputError(f"{name} must be a finite number >= 0, got {value!r}.")
+            checked_number(name, getattr(self, name), open_high=True, expected="a finite number >= 0")
 
     def with_options(self) -> Self:
         """The settings with `options` written into the fields of the same names."""

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..._arguments import whole
 from ..._arrays import FloatArray
 from ..._threads import limited_threads
-from ...exceptions import InputError, SizeLimitError
+from ...exceptions import SizeLimitError
 from ...programs.base import ProgramKind
 from ...programs.nonlinear import NonlinearProgram
 from ...results.status import TerminationStatus
@@ -50,8 +51,7 @@ class _ScipyConstrained(Solver):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("max_iterations", "max_cells"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be positive, got {getattr(self, name)!r}.")
+            object.__setattr__(self, name, whole(name, getattr(self, name), 1, expected="positive and a whole number"))
 
     @classmethod
     def availability(cls) -> Availability:

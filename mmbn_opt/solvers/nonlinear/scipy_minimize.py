@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..._arguments import whole
 from ..._arrays import FloatArray
 from ...exceptions import InputError
 from ...programs.nonlinear import NonlinearProgram
@@ -86,9 +87,7 @@ class LbfgsSolver(_ScipyMinimize):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        memory: Any = self.memory
-        if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
-            raise InputError(f"memory must be a whole number >= 1, got {memory!r}.")
+        object.__setattr__(self, "memory", whole("memory", self.memory, 1))
 
     @classmethod
     def availability(cls) -> Availability:
