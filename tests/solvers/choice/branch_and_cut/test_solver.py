@@ -161,7 +161,7 @@ def test_time_that_ends_between_two_layouts_of_the_root(hard: ChoiceProgram, mon
     passes = []
 
     def once(*args: object, **settings: object) -> object:
-        passes.append(settings["seconds_left"])
+        passes.append(settings["budget"])
         return root_rounds(*args, **settings) if len(passes) == 1 else iter(())  # type: ignore[arg-type]
 
     first = BranchAndCut(options={"groups": 24, "node_limit": 0}).solve(hard)
