@@ -89,21 +89,6 @@ class SolverResult:
     multipliers: FloatArray | None = None
     proof: Proof | None = None
 
-    def __post_init__(self) -> None:
-        # Solvers that count in `stats` only.
-        told, value = self.stats, self.stats.get("bound_reproved")
-        found = {
-            "iterations": told.get("iterations"),
-            "nodes": told.get("nodes"),
-            "multipliers": told.get("multipliers"),
-            "proof": None if value is None else Proof(float(value), told.get("proof", {})),
-        }
-        for name, own in found.items():
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, own)
-        if not self.seconds:
-            object.__setattr__(self, "seconds", float(told.get("solve_sec", 0.0)))
-
     @property
     def figures(self) -> dict[str, Any]:
         """All that a reader may want to see: `stats` with the counts and proofs that have fields of their own."""

@@ -167,6 +167,9 @@ def conclude(
             **stats,
             **answer.stats,
         },
+        nodes=answer.nodes,
+        iterations=answer.iterations,
+        seconds=time_sec,
     )
 
 

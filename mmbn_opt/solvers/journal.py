@@ -8,6 +8,7 @@ from typing import Any
 from .._arrays import FloatArray
 from .._budget import Budget, stop_asked, until_interrupted
 from ..results.bounds import ObjectiveBounds
+from ..results.proof import Proof
 from ..results.status import Sense, SolutionStatus, TerminationStatus
 from ..results.trace import TraceRecorder
 from .base import Solver, SolverCallback, SolverEvent, SolverResult, program_bounds
@@ -60,8 +61,10 @@ class Journal:
         The best point so far.
     stop_requested : bool
         Whether the caller wants the run to end.
+    multipliers, proof
+        Of the best bound, where it has any.
     stats : dict
-        What the result will show beside the bounds.
+        What the result will show to readers beside that.
     """
 
     def __init__(
@@ -74,6 +77,8 @@ class Journal:
         self.recorder = TraceRecorder(Sense.MINIMIZE, clock=self.budget.elapsed)
         self.best: FloatArray | None = None
         self.stop_requested = False
+        self.multipliers: FloatArray | None = None
+        self.proof: Proof | None = None
         self.stats: dict[str, Any] = {}
 
     def counts(self) -> tuple[int | None, int | None]:
@@ -204,7 +209,7 @@ class Journal:
         bounds = program_bounds(
             self.bounds.primal_bound if primal is None else primal, self.bounds.dual_bound if dual is None else dual
         )
-        nodes, iterations = self.counts()
+        (nodes, iterations), seconds = self.counts(), self.budget.elapsed()
         status, note = judge(status, bounds, self.tolerances)
         if held is None:
             held = SolutionStatus.NO_SOLUTION if self.best is None else SolutionStatus.FEASIBLE
@@ -215,11 +220,10 @@ class Journal:
             solution=self.best,
             bounds=bounds,
             trace=self.recorder.snapshot(),
-            stats={
-                "nodes": nodes,
-                "iterations": iterations,
-                "solve_sec": self.budget.elapsed(),
-                **self.stats,
-                **(stats or {}),
-            },
+            stats={"nodes": nodes, "iterations": iterations, "solve_sec": seconds, **self.stats, **(stats or {})},
+            nodes=nodes,
+            iterations=iterations,
+            seconds=seconds,
+            multipliers=self.multipliers,
+            proof=self.proof,
         )

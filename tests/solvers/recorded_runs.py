@@ -98,7 +98,7 @@ def run(name: str) -> dict[str, Any]:
         "primal": answer.bounds.primal_bound,
         "dual": answer.bounds.dual_bound,
         "counts": {key: answer.stats[key] for key in counted if answer.stats.get(key) is not None},
-        "proof": dict(answer.stats.get("proof") or {}),
+        "proof": {} if answer.proof is None else dict(answer.proof.counts),
         "events": events,
         "norm": None if answer.solution is None else float(np.linalg.norm(answer.solution)),
     }

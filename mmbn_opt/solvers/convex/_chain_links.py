@@ -168,7 +168,7 @@ class ResumableLink(ChainLink):
     def multipliers(self) -> FloatArray | None:
         """Of its best bound, also while it waits."""
         if self.answer is None and self._books is not None:
-            table: FloatArray | None = self._books.stats.get("multipliers")
+            table: FloatArray | None = self._books.multipliers
             return table
         return super().multipliers
 

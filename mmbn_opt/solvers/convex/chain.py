@@ -133,7 +133,7 @@ class ConvexChainSolver(Solver):
         for link in links:
             table = link.multipliers
             if table is not None and best is not None and run.program.dual_value(table) >= best - 1e-9 * abs(best):
-                run.stats["multipliers"] = table
+                run.multipliers = table
                 return
 
 

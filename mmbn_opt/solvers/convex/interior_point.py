@@ -122,10 +122,10 @@ class InteriorPointSolver(DenseConvexSolver):
         answer = first.solve(program, callback=on_event, start=run.best)
         if answer.termination_status is TerminationStatus.INTERRUPTED:
             run.stop_requested = True
-        known = answer.stats.get("multipliers")
+        known = answer.multipliers
         if known is not None and answer.bounds.dual_bound == run.bounds.dual_bound:
-            run.stats["multipliers"] = known  # the bound came with the events, its proof comes now
-        return float(answer.stats["solve_sec"]), known
+            run.multipliers = known  # the bound came with the events, its proof comes now
+        return answer.seconds, known
 
 
 def iteration_seconds(program: ConvexProgram) -> float:

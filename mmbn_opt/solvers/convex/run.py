@@ -19,6 +19,7 @@ from ...programs.convex_bounds import admissible_multipliers
 from ...programs.margin_program import MarginProgram
 from ...programs.markov import MarkovProgram
 from ...results.bounds import ObjectiveBounds
+from ...results.proof import Proof
 from ...results.status import TerminationStatus
 from ..base import Solver, SolverCallback, SolverResult
 from ..ending import EXACT_GAP
@@ -79,7 +80,7 @@ class ConvexRun(Journal):
         """Take a bound, if it is better than all before; multipliers at hand prove another one."""
         raised = math.isfinite(value) and self.bounds.better_dual(value)
         if raised:
-            self.stats.pop("multipliers", None)
+            self.multipliers = None
         return super().raise_bound(value, source=source)
 
     def offer_multipliers(self, y: FloatArray) -> None:
@@ -89,7 +90,7 @@ class ConvexRun(Journal):
             candidates.append(balanced(self.published, y))
         for table in candidates:
             if self.raise_bound(self.program.dual_value(table)):
-                self.stats["multipliers"] = np.array(table)  # the method goes on with its own
+                self.multipliers = np.array(table)  # the method goes on with its own
 
     def heartbeat(self, iterations: int) -> None:
         """Tell the callback that the run goes on."""
@@ -108,10 +109,8 @@ class ConvexRun(Journal):
                 f"{raw_status}; bound and value contradict each other",
             )
         facts: dict[str, Any] = {"gamma": None if self.best is None else self.program.best_gamma(self.best)}
-        table = self.stats.get("multipliers")
-        if table is not None:
-            facts["bound_reproved"] = self.program.dual_value(table)
-            facts["proof"] = {"multipliers": int(np.count_nonzero(table))}
+        if (table := self.multipliers) is not None:
+            self.proof = Proof(self.program.dual_value(table), {"multipliers": int(np.count_nonzero(table))})
         if self.published is not None:
             facts |= _published_facts(self.published, self.best, self.bounds)
             if facts["separable"] and self.published.strength is not None:

@@ -14,6 +14,7 @@ from ..._threads import limited_threads
 from ...exceptions import InputError
 from ...programs.base import ProgramKind
 from ...programs.nonlinear import NonlinearProgram
+from ...results.proof import Proof
 from ...results.status import TerminationStatus
 from ..base import Solver, SolverCallback, SolverResult, program_bounds
 from ..ending import Tolerances
@@ -210,5 +211,5 @@ class Descent(Journal):
             "best_monitor": self.best_monitor,
         }
         if dual is not None:
-            stats |= {"bound_reproved": dual, "proof": {"parameters": len(self._program.x0)}}
+            self.proof = Proof(dual, {"parameters": len(self._program.x0)})
         return self.ending(status, ended.words, primal=primal, dual=dual, stats=stats)

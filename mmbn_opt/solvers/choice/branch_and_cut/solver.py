@@ -14,6 +14,7 @@ from ....programs.base import ProgramKind
 from ....programs.choice import ChoiceProgram
 from ....programs.lagrangian import find_hub
 from ....programs.tree_proof import TreeProof
+from ....results.proof import Proof
 from ....results.status import TerminationStatus
 from ...base import Availability, Solver, SolverCallback, SolverResult
 from ...ending import Tolerances
@@ -118,20 +119,20 @@ class _Run(Journal):
         self.reported = -math.inf
         self.primal: float | None = None
         self._lay_out(int(groups))
-        self.constant = self.proof.constant  # one for all layouts: sums of other groups differ in the last digits
+        self.constant = self.tree.constant  # one for all layouts: sums of other groups differ in the last digits
         self._next_report = REPORT_SEC
 
     def _lay_out(self, groups: int) -> None:
         """Everything that depends on the number of groups."""
         term = self.program.term
         self.term = None if term is None else term.regrouped(groups, self.solver.threads)
-        self.proof = TreeProof(self.program, self.term)
-        self.tolerances = Tolerances.of(self.solver, abs(self.proof.constant) or 1.0)
-        self.hub = find_hub(self.proof.offsets, self.program.parents)
+        self.tree = TreeProof(self.program, self.term)
+        self.tolerances = Tolerances.of(self.solver, abs(self.tree.constant) or 1.0)
+        self.hub = find_hub(self.tree.offsets, self.program.parents)
         linked = self.hub is not None and self.program.A.shape[0] > 0
-        separator = ClusterSeparator(self.proof.offsets, self.program.parents, self.hub if linked else None)
-        self.pool = RowPool(self.program, self.term, separator, self.proof)
-        self.incumbent = Incumbent(self.pool, self.proof.constant, self.tolerances, self._news, self.budget)
+        separator = ClusterSeparator(self.tree.offsets, self.program.parents, self.hub if linked else None)
+        self.pool = RowPool(self.program, self.term, separator, self.tree)
+        self.incumbent = Incumbent(self.pool, self.tree.constant, self.tolerances, self._news, self.budget)
 
     def counts(self) -> tuple[int | None, int | None]:
         """Boxes and pivots."""
@@ -173,14 +174,14 @@ class _Run(Journal):
     def _run(self, start: FloatArray | None) -> str:
         if start is not None:
             self.incumbent.offer(start[: self.program.n_columns])
-        if not self.proof.feasible:
+        if not self.tree.feasible:
             return "infeasible: forced edges form a cycle"
         if self.term is None and self.hub is not None:
             self._branch_at_root(np.zeros(0, dtype=np.int64), np.zeros(0))
-            if self.proof.value >= self.incumbent.cutoff():
-                self.proof.close()
+            if self.tree.value >= self.incumbent.cutoff():
+                self.tree.close()
                 self.stats = {
-                    "root_bound": self.proof.value + self.constant,
+                    "root_bound": self.tree.value + self.constant,
                     "root_rounds": 0,
                     "root_sec": self.budget.elapsed(),
                 }
@@ -195,19 +196,19 @@ class _Run(Journal):
         if root is None:
             self.check()
             return "the root program could not be solved"
-        gap = self.incumbent.cutoff() - self.proof.value
-        if gap <= 0 or not self.proof.fix(self.incumbent.cutoff()):
-            self.proof.close()
+        gap = self.incumbent.cutoff() - self.tree.value
+        if gap <= 0 or not self.tree.fix(self.incumbent.cutoff()):
+            self.tree.close()
             return "closed at the root"
         if math.isinf(gap):
-            gap = max(1.0, abs(self.proof.value))
+            gap = max(1.0, abs(self.tree.value))
         binding = root.slots[root.lam > 1e-9]
-        self.search = Search(self.program, self.pool, self.proof, self.settings, self.incumbent, self.check)
+        self.search = Search(self.program, self.pool, self.tree, self.settings, self.incumbent, self.check)
         self.search.start(binding, gap)
         for bound in self.search.run():
             if self.budget.elapsed() >= self._next_report:
                 self._next_report = self.budget.elapsed() + REPORT_SEC
-                self._report(min(bound, self.proof.closed))
+                self._report(min(bound, self.tree.closed))
             self.check()
             if self.node_limit is not None and self.search.nodes >= self.node_limit:
                 return "node limit"
@@ -217,24 +218,24 @@ class _Run(Journal):
         """A wide gap at the root takes a large tree, in which tighter cuts pay for dearer pivots."""
         if self.root is None or self.term is None or len(self.term.upper) >= self.more_groups:
             return False
-        gap = self.incumbent.loss - self.proof.value
+        gap = self.incumbent.loss - self.tree.value
         return WIDE_ROOT_GAP * abs(self.incumbent.loss + self.constant) < gap < math.inf
 
     def _solve_root(self) -> None:
         self.root = None  # a point of an earlier layout numbers other rows
         tolerance = 1e-7
-        rounds = root_rounds(self.pool, self.proof.allowed, self.incumbent.x, budget=self.budget, tolerance=tolerance)
+        rounds = root_rounds(self.pool, self.tree.allowed, self.incumbent.x, budget=self.budget, tolerance=tolerance)
         count, reported = 0, -math.inf
         for point in rounds:
             count += 1
             self.root = point
-            self.proof.prove(point.slots, point.lam)
+            self.tree.prove(point.slots, point.lam)
             if count in (1, 4, 16) or point.done:
                 self.incumbent.consider(point.x)
-            gap = self.incumbent.loss - self.proof.value
-            if self.proof.value - reported > 0.01 * gap or point.done:
-                reported = self.proof.value
-                self._report(self.proof.value)
+            gap = self.incumbent.loss - self.tree.value
+            if self.tree.value - reported > 0.01 * gap or point.done:
+                reported = self.tree.value
+                self._report(self.tree.value)
             self.check()
             if count >= self.max_root_rounds or gap <= self.incumbent.loss - self.incumbent.cutoff():
                 break
@@ -242,19 +243,19 @@ class _Run(Journal):
             self._branch_at_root(self.root.slots, self.root.lam)
         if self.root is None and self.stats:
             return  # no time was left for a round: what the earlier layout found stands
-        bound = None if self.root is None else self.proof.value + self.constant
+        bound = None if self.root is None else self.tree.value + self.constant
         self.stats = {"root_bound": bound, "root_rounds": count, "root_sec": self.budget.elapsed()}
 
     def _branch_at_root(self, slots: Slots, lam: FloatArray) -> None:
         """Bound the root by maximum branchings too, and take the structure that attains the minimum as a start."""
         assert self.hub is not None
-        choice = self.proof.prove_by_branching(slots, lam, self.hub)
+        choice = self.tree.prove_by_branching(slots, lam, self.hub)
         if choice is not None:
             self.incumbent.offer(self.program.vector(choice))
-            self._report(self.proof.value)
+            self._report(self.tree.value)
 
     def _finish(self, status: TerminationStatus, raw: str) -> SolverResult:
-        incumbent, proof = self.incumbent, self.proof
+        incumbent, proof = self.incumbent, self.tree
         if incumbent.x is None and not proof.feasible and self.search is None:
             return self._answer(TerminationStatus.INFEASIBLE, raw, None)
         bound = min(proof.bound, incumbent.loss)
@@ -274,7 +275,7 @@ class _Run(Journal):
             "families_remade": 0 if search is None else search.remade,
             "engine": self.solver.name,
             "groups": self.pool.n_groups,
-            "bound_reproved": dual,
-            "proof": dict(self.proof.counts),
         }
+        if dual is not None:
+            self.proof = Proof(dual, dict(self.tree.counts))
         return self.ending(status, raw, stats=stats)

@@ -152,8 +152,8 @@ def test_other_programs_and_unknown_options_are_refused(easy: ChoiceProgram) -> 
 
 def test_what_was_reproved_is_told(easy: ChoiceProgram) -> None:
     result = BranchAndCut().solve(easy)
-    assert result.stats["bound_reproved"] == pytest.approx(result.bounds.dual_bound, rel=1e-8)
-    assert result.stats["proof"]["bounds"] > 0
+    assert result.proof.value == pytest.approx(result.bounds.dual_bound, rel=1e-8)
+    assert result.proof.counts["bounds"] > 0
 
 
 def test_time_that_ends_between_two_layouts_of_the_root(hard: ChoiceProgram, monkeypatch: pytest.MonkeyPatch) -> None:
