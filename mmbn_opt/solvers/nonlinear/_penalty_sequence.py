@@ -83,10 +83,10 @@ class PenaltySettings(Solver):
         super().__post_init__()
         choice_of("inner", self.inner, tuple(INNER_METHODS), expected=f"one of {', '.join(INNER_METHODS)}")
         checked_number("penalty_growth", self.penalty_growth, 1.0, open_low=True, expected="above 1")
-        for name in ("penalty", "nearly", "gradient_tol"):
+        for name in ("penalty", "nearly", "gradient_tol", "max_outer", "max_inner", "patience"):
             checked_number(name, getattr(self, name), open_low=True, expected="positive")
         for name in ("max_outer", "max_inner", "patience"):
-            object.__setattr__(self, name, whole(name, getattr(self, name), 1, expected="positive and a whole number"))
+            object.__setattr__(self, name, whole(name, getattr(self, name), 1))
         checked_number("rel_progress", self.rel_progress, expected="at least 0")
         object.__setattr__(self, "restarts", whole("restarts", self.restarts))
         if self.max_iterations is not None:
