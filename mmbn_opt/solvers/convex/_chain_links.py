@@ -1,5 +1,6 @@
 """Solvers as links of a chain: one that can wait between two looks at the gap, and one that has to begin anew."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,7 @@ from .run import ConvexRun
 __all__ = ["AnewLink", "ChainLink", "ResumableLink"]
 
 
-class ChainLink:
+class ChainLink(ABC):
     """A solver's place in a chain; see `mmbn_opt.solvers.convex._shares.Link`.
 
     Parameters
@@ -61,8 +62,9 @@ class ChainLink:
         finally:
             self.spent += self.clock() - begun
 
+    @abstractmethod
     def _advance(self, deadline: float) -> None:
-        raise NotImplementedError
+        """Work until about `deadline`, on the link's clock."""
 
     def close(self) -> None:
         """Let go; the link gives what it still has."""
