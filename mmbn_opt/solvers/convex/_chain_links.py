@@ -66,6 +66,7 @@ class ChainLink(ABC):
     def _advance(self, deadline: float) -> None:
         """Work until about `deadline`, on the link's clock."""
 
+    @abstractmethod
     def close(self) -> None:
         """Let go; the link gives what it still has."""
 
@@ -199,3 +200,6 @@ class AnewLink(ChainLink):
         answer = engine.solve(self.program, callback=self._listen, start=self.run.best)
         self._take(answer, ours=False)
         self.ended = self.gave_up = answer.termination_status is not TerminationStatus.TIME_LIMIT
+
+    def close(self) -> None:
+        """Between two turns it holds nothing."""
