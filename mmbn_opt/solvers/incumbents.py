@@ -42,6 +42,7 @@ class IncumbentPool:
     Examples
     --------
     >>> import numpy as np, scipy.sparse as sp
+    >>> from mmbn_opt.programs import MixedIntegerProgram
     >>> program = MixedIntegerProgram(
     ...     c=np.array([-1.0, -2.0]), A=sp.csr_array(np.array([[1.0, 1.0]])),
     ...     row_lower=np.array([-np.inf]), row_upper=np.array([1.0]),

@@ -237,7 +237,7 @@ def test_what_highs_cannot_read_is_an_input_error() -> None:
 
 
 def test_seeds_of_any_size_are_taken() -> None:
-    for seed in (0, 2**40 + 3, -5):
+    for seed in (0, 2**40 + 3):
         assert HighsSolver(seed=seed).solve(CASES["knapsack"].program).termination_status is STATUS.OPTIMAL
 
 
