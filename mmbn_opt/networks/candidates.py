@@ -179,8 +179,12 @@ class CandidateParents:
         for size in range(1, len(droppable) + 1):
             for some in combinations(droppable, size):
                 yield tuple(p for p in wanted if p not in some)
-        if node in idle or (node != self.class_index and self.class_index not in wanted):
-            yield from (s for s in self.sets[node] if self.class_index not in s and set(s) <= set(wanted))
+        c = self.class_index
+        inside = [s for s in self.sets[node] if set(s) <= set(wanted)]
+        if node in idle:
+            yield from inside
+        elif node != c and c not in wanted:
+            yield from (s for s in inside if c not in s)
 
     def parents_of_choice(self, choice: Sequence[int] | NDArray[np.intp]) -> tuple[tuple[int, ...], ...]:
         """Parents of every node for the columns chosen (one a node)."""

@@ -157,3 +157,16 @@ def test_the_certificate_says_the_class_in_words():
     rule = mm.restrict_candidates(data, k=1)
     words = {c.name: c.detail for c in mm.solve(mm.SoftMarginStructure(data, restriction=rule)).certificate.checks}
     assert "a restricted class, every claim is within k = 1 candidate parents a node" in words["within the model class"]
+
+
+def test_a_column_of_one_state_that_must_hang_from_the_class_takes_any_start():
+    """Found by the enumeration: naive Bayes and TAN give it other parents besides, which change nothing."""
+    frame = pd.DataFrame({"a": list("uvuvuu"), "b": ["x"] * 6, "class": [0, 0, 0, 0, 1, 1]})
+    data = DiscreteDataset.from_frame(frame, "class")
+    for make in (mm.SoftMarginStructure, mm.BinarySoftMarginStructure, mm.DecomposableStructure):
+        problem = make(data, max_parents=2, required_edges=(("class", "b"),))
+        wide = mm.from_edges(data, [("class", "b"), ("a", "b"), ("class", "a")])
+        result = mm.solve(problem, starts=[mm.BayesianNetwork.fit(wide, data)])
+        assert result.termination_status is TerminationStatus.OPTIMAL
+        assert ("class", "b") in result.model.structure.edges
+        assert result.certificate.ok

@@ -93,7 +93,10 @@ def _sweep(place: Path, prefix: str) -> None:
     for folder in found:
         # Those of other users cannot be opened, those of living processes are held.
         with suppress(OSError, Held):
-            FileLock(folder / _LOCK, prefix).release()
+            lock = FileLock(folder / _LOCK, prefix)
+            lock.release()
+            if lock.left_by is None:
+                continue  # nobody has signed yet: another process is making it at this moment
             logger.warning("%s was left by a process that was killed and is removed", folder)
             shutil.rmtree(folder, ignore_errors=True)
 
