@@ -71,11 +71,6 @@ class Budget:
         """Whether the limit has been reached."""
         return self.limit is not None and self.elapsed() >= self.limit
 
-    @property
-    def deadline(self) -> float | None:
-        """The end on the clock of `now`; None without a limit."""
-        return None if self.limit is None else self.origin + self.limit
-
     def within(self, share: float) -> float | None:
         """The end of a share of the limit on the clock of `now`; None without a limit."""
         return None if self.limit is None else self.origin + share * self.limit

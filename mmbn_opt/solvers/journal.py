@@ -116,6 +116,7 @@ class Journal:
         primal = self.bounds.primal_bound
         if primal is not None and 0 < value - primal <= ROUNDING * max(1.0, abs(primal)):
             value = primal
+        self.multipliers = None  # those at hand prove another bound
         self.enter("bound", dual=value, source=source)
         self.tell()
         return True

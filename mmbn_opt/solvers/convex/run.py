@@ -5,7 +5,6 @@ bound by the program's own dual function. What a solver says of its objective is
 """
 
 import logging
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -75,13 +74,6 @@ class ConvexRun(Journal):
         value = float(self.program.value(feasible))
         self.keep(feasible, value, source=source, event=event)
         return value
-
-    def raise_bound(self, value: float, *, source: str = "") -> bool:
-        """Take a bound, if it is better than all before; multipliers at hand prove another one."""
-        raised = math.isfinite(value) and self.bounds.better_dual(value)
-        if raised:
-            self.multipliers = None
-        return super().raise_bound(value, source=source)
 
     def offer_multipliers(self, y: FloatArray) -> None:
         """Keep the bound of some multipliers."""
