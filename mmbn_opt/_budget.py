@@ -21,7 +21,10 @@ __all__ = [
     "Budget",
     "Cut",
     "Noted",
+    "OutOfTime",
     "interruptible",
+    "leave_in_time",
+    "leaving_when",
     "noting_signals",
     "now",
     "obeying",
@@ -36,6 +39,7 @@ SAME_PRESS_SEC = 0.2
 """A launcher passes on the Ctrl-C that the terminal sends to both: signals this close together are one."""
 
 _asked: ContextVar[Callable[[], bool] | None] = ContextVar("mmbn_opt stop", default=None)
+_over: ContextVar[Callable[[], bool] | None] = ContextVar("mmbn_opt deadline", default=None)
 
 
 @dataclass(frozen=True)
@@ -67,13 +71,51 @@ class Budget:
         """Seconds until the limit, never negative; inf without one."""
         return math.inf if self.limit is None else max(0.0, self.limit - self.elapsed())
 
-    def over(self) -> bool:
-        """Whether the limit has been reached."""
-        return self.limit is not None and self.elapsed() >= self.limit
+    def over(self, grace: float = 0.0) -> bool:
+        """Whether the limit was reached, `grace` seconds ago or earlier."""
+        return self.limit is not None and self.elapsed() >= self.limit + grace
 
     def within(self, share: float) -> float | None:
         """The end of a share of the limit on the clock of `now`; None without a limit."""
         return None if self.limit is None else self.origin + share * self.limit
+
+
+class OutOfTime(Exception):
+    """What `leave_in_time` raises; never seen by a caller of the package."""
+
+
+@contextmanager
+def leaving_when(over: Callable[[], bool]) -> Iterator[None]:
+    """Let loops that look at the clock leave this block, in this thread, by `OutOfTime` as soon as `over` says so.
+
+    Who opens the block catches it, and goes on with what was complete before.
+
+    Examples
+    --------
+    >>> with leaving_when(Budget(limit=0.0).over):
+    ...     leave_in_time()
+    Traceback (most recent call last):
+    ...
+    mmbn_opt._budget.OutOfTime
+    """
+    outer = _over.get()
+    token = _over.set(over if outer is None else lambda: over() or outer())
+    try:
+        yield
+    finally:
+        _over.reset(token)
+
+
+def leave_in_time() -> None:
+    """Leave a preparation whose time is up. Every loop that can take more than 50 ms calls it, at least that often.
+
+    Raises
+    ------
+    OutOfTime
+    """
+    over = _over.get()
+    if over is not None and over():
+        raise OutOfTime
 
 
 class Cut:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt._budget import leave_in_time
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import SizeLimitError
 
@@ -18,6 +19,9 @@ MAX_TABLE_CELLS = 50_000_000
 
 MAX_NETWORK_CELLS = 50_000_000
 """Most cells of all tables of a network together; files of networks hold as many, some 20 bytes each."""
+
+_BLOCK_STEPS = 2e7
+"""Elementary steps between two looks at the clock: some 50 ms."""
 
 _LARGEST_LOOKUP = 1_000_000
 """Entries of a table of ``n log n``; above, the logarithm is taken each time."""
@@ -103,9 +107,16 @@ def sums_over_cells(data: DiscreteDataset, sets: NDArray[np.int32], ess: float |
     numbers = np.arange(total + 1 if whole and ess is None else 0.0)
     pseudo = np.zeros(len(sets)) if ess is None else ess / cells
     wide = sets if sets.shape[1] else np.full((len(sets), 1), -1, dtype=np.int32)
-    sums: FloatArray = cell_sums(
-        columns, card, weight, np.ascontiguousarray(wide), pseudo, xlogy(numbers, numbers), np.zeros(int(cells.max()))
-    )
+    numbers, counted = xlogy(numbers, numbers), np.zeros(int(cells.max()))
+    steps = np.cumsum(2.0 * wide.shape[1] * data.n_samples + cells)
+    sums, done = np.empty(len(sets)), 0
+    while done < len(sets):
+        leave_in_time()
+        reached = steps[done - 1] if done else 0.0
+        end = max(done + 1, int(np.searchsorted(steps, reached + _BLOCK_STEPS, side="right")))
+        block = np.ascontiguousarray(wide[done:end])
+        sums[done:end] = cell_sums(columns, card, weight, block, pseudo[done:end], numbers, counted)
+        done = end
     return sums
 
 

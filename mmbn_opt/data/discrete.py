@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -94,12 +95,12 @@ class DiscreteDataset:
         """Number of class states, declared ones included."""
         return self.target.cardinality
 
-    @property
+    @cached_property
     def cardinalities(self) -> tuple[int, ...]:
         """Number of states of every node, class last."""
         return (*(v.cardinality for v in self.features), self.target.cardinality)
 
-    @property
+    @cached_property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features in column order."""
         return tuple(v.name for v in self.features)

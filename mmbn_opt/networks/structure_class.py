@@ -7,10 +7,12 @@ one can be held against the other.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
+from mmbn_opt._budget import leave_in_time
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.networks.structure import Structure, find_cycle
 
@@ -72,7 +74,7 @@ class StructureClass:
             words += f"; a restricted class, every claim is within {self.partners_in_words}"
         return words
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Of all nodes, the class last."""
         return (*self.data.feature_names, self.data.class_name)
@@ -151,6 +153,7 @@ class StructureClass:
         others = [p for p in range(len(self.names)) if p != node and p not in must and self._may_join(node, p)]
         for size in range(self.max_parents - len(must) + 1):
             for some in combinations(others, size):
+                leave_in_time()
                 found = tuple(sorted((*must, *some)))
                 if not (self.class_in_every_set and node != c and found and c not in found):
                     yield found
@@ -209,6 +212,7 @@ class StructureClass:
             return known[node, parents]
 
         for node, wanted in held:
+            leave_in_time()
             listed = set(sets[node])
             inside = [s for size in range(len(wanted)) for s in combinations(wanted, size) if s in listed]
             value = worth(node, wanted)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt._budget import leave_in_time
 from mmbn_opt.data.counts import joint_codes
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import SizeLimitError
@@ -58,6 +59,7 @@ class MarginTables:
         for column, (node, parents) in enumerate(candidates.columns):
             if not sizes[column]:
                 continue
+            leave_in_time()
             others = [p for p in parents if p != c]
             configuration = others if node == c else [*others, node]
             start = int(starts[column])

@@ -3,13 +3,14 @@
 import logging
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt._budget import Budget
+from mmbn_opt._budget import Budget, OutOfTime, leaving_when
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.programs.base import Program, ProgramKind
 from mmbn_opt.results.bounds import ObjectiveBounds
@@ -67,9 +68,13 @@ class SolveState:
         """Ask for an early end."""
         self.stop_requested = True
 
+    def no_leave(self) -> bool:
+        """Whether the time is up, or an early end is asked for."""
+        return self.stop_requested or self.budget.over()
+
     def should_end(self) -> bool:
         """Whether there is nothing left to do, or no leave to do it."""
-        return self.closed() or self.stop_requested or self.budget.over()
+        return self.closed() or self.no_leave()
 
     def _announce(self, record: TraceRecord) -> None:
         if self.callback is not None and self.callback(record):
@@ -136,13 +141,20 @@ class SolveState:
         else:
             self.offer(model, source)
 
-    def offer_starts(self, starts: Iterable[Any] | None, seed: int) -> None:
-        """Offer the trivial model, the caller's, and what the formulation's heuristics find."""
+    def offer_trivial(self) -> None:
+        """Offer the model and the bound that cost next to nothing, so that there always is a model."""
         formulation = self.formulation
-        trivial, bound = formulation.trivial_start(), formulation.trivial_bound()
-        self.rounding = ROUNDING * abs(bound or 0.0)
-        self.tolerances = replace(self.tolerances, scale=formulation.scale)
+        trivial = formulation.trivial_start()
+        bound: float | None = None
+        with leaving_when(self.no_leave), suppress(OutOfTime):
+            bound = formulation.trivial_bound()
+            self.rounding = ROUNDING * abs(bound or 0.0)
+            self.tolerances = replace(self.tolerances, scale=formulation.scale)
         self.offer(trivial.model, trivial.source, event="start", dual=bound, at=0.0)
+
+    def offer_starts(self, starts: Iterable[Any] | None, seed: int) -> None:
+        """Offer the caller's models, and what the formulation's heuristics find."""
+        formulation = self.formulation
         given = None if starts is None else list(starts)
         for model in given or ():
             self.offer(formulation.adopt(model, self.kind), "given start", event="start")

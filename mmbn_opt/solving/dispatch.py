@@ -1,10 +1,11 @@
 """One call from a formulation to a result, in the foreground or in the background, and the table behind "auto"."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mmbn_opt._budget import Budget
+from mmbn_opt._budget import Budget, OutOfTime, leaving_when
 from mmbn_opt.exceptions import InputError, MissingDependencyError
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.programs.base import ProgramKind, ProgramSize
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["AUTO_RULES", "AutoRule", "choose_solver", "make_job", "solve", "solvers", "start"]
 
 
+def _any_size(size: ProgramSize) -> bool:
+    return True
+
+
+def _any_formulation(formulation: Formulation) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class AutoRule:
     """One line of the table behind ``solver="auto"``."""
@@ -30,8 +39,19 @@ class AutoRule:
     kind: ProgramKind
     condition: str
     solver: str
-    applies: Callable[[ProgramSize], bool] = field(default=lambda size: True, repr=False)
-    suits: Callable[[Formulation], bool] = field(default=lambda formulation: True, repr=False)
+    applies: Callable[[ProgramSize], bool] = field(default=_any_size, repr=False)
+    suits: Callable[[Formulation], bool] = field(default=_any_formulation, repr=False)
+
+    def chosen_for(self, formulation: Formulation) -> bool:
+        """Whether it is about such a formulation; its size is estimated only where the rule asks for it."""
+        if self.kind not in formulation.emits or not self.suits(formulation):
+            return False
+        return self.applies is _any_size or self.applies(formulation.estimate_size(self.kind))
+
+    @property
+    def unconditional(self) -> bool:
+        """Whether the kind of program alone decides."""
+        return self.applies is _any_size and self.suits is _any_formulation
 
 
 SMALL_ROW_FORM = 20_000
@@ -105,7 +125,9 @@ def solvers() -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def choose_solver(formulation: Formulation, solver: str | Solver) -> tuple[type[Solver], ProgramKind, str]:
+def choose_solver(
+    formulation: Formulation, solver: str | Solver, rules: Iterable[AutoRule] = AUTO_RULES
+) -> tuple[type[Solver], ProgramKind, str]:
     """The class that will run, the kind of program it gets, and the rule that chose it.
 
     Parameters
@@ -113,6 +135,7 @@ def choose_solver(formulation: Formulation, solver: str | Solver) -> tuple[type[
     formulation : Formulation
     solver : str or Solver
         A name, ``"auto"``, or a configured solver, which may be of a class that the registry does not know.
+    rules : iterable of AutoRule
 
     Raises
     ------
@@ -122,9 +145,8 @@ def choose_solver(formulation: Formulation, solver: str | Solver) -> tuple[type[
     if isinstance(solver, Solver):
         name, found = solver.name, type(solver)
     elif solver == "auto":
-        for rule in AUTO_RULES:
-            fits = rule.kind in formulation.emits and rule.suits(formulation)
-            if fits and rule.applies(formulation.estimate_size(rule.kind)):
+        for rule in rules:
+            if rule.chosen_for(formulation):
                 return get_solver_class(rule.solver), rule.kind, f"auto: {rule.kind}, {rule.condition} -> {rule.solver}"
         raise InputError(f"No automatic rule fits {type(formulation).__name__}; name a solver.")
     else:
@@ -259,7 +281,14 @@ def make_job(
         As in `solve`.
     settings : SolveSettings
     """
-    solver_class, kind, rule = choose_solver(formulation, solver)
+    budget = Budget(settings.used(solver)["time_limit"])
+    with leaving_when(budget.over):
+        try:
+            solver_class, kind, rule = choose_solver(formulation, solver)
+        except OutOfTime:
+            # The size would take longer to tell than there is time; no program will be built either.
+            unconditional = [rule for rule in AUTO_RULES if rule.unconditional]
+            solver_class, kind, rule = choose_solver(formulation, solver, unconditional)
     engine = settings.of(solver if isinstance(solver, Solver) else solver_class())
     availability = solver_class.availability()
     if not availability.available:
@@ -268,8 +297,10 @@ def make_job(
         formulation = formulation.with_validation(validation, seed=engine.seed)
     if engine.threads > 1:
         formulation = formulation.with_threads(engine.threads)
-    state = SolveState(formulation, Budget(engine.time_limit), Tolerances.of(engine, scale=0.0), callback, kind)
-    size = formulation.estimate_size(kind)
-    formulation.refuse_oversized(kind)
+    state = SolveState(formulation, budget, Tolerances.of(engine, scale=0.0), callback, kind)
+    size = None
+    with leaving_when(budget.over), suppress(OutOfTime):
+        size = formulation.estimate_size(kind)
+        formulation.refuse_oversized(kind)
     used = settings.used(engine)
     return Job(state, engine, availability.version or "", rule, size, used, starts, engine.seed)

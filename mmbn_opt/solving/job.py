@@ -2,15 +2,24 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmbn_opt._budget import interruptible, noting_signals, obeying, until_interrupted
+from mmbn_opt._arrays import FloatArray
+from mmbn_opt._budget import (
+    OutOfTime,
+    interruptible,
+    leaving_when,
+    noting_signals,
+    obeying,
+    until_interrupted,
+)
 from mmbn_opt.programs.base import Program, ProgramSize
 from mmbn_opt.results.result import Certificate, Result, Seconds
 from mmbn_opt.results.status import SolutionStatus, TerminationStatus
+from mmbn_opt.results.trace import BoundTrace
 from mmbn_opt.solvers.base import Solver, SolverResult
 from mmbn_opt.solving._state import SolveState
 from mmbn_opt.solving.certificate import certify_run, reproved_bound
@@ -23,6 +32,9 @@ BUILD_PATIENCE_SEC = 1.0
 SOLVE_PATIENCE_SEC = 4.0
 """How long heuristics and building, and a solver, may take to end by themselves after Ctrl-C: an answer that is handed
 over has more in it than what is known when it is cut off."""
+
+CHECK_GRACE_SEC = 0.4
+"""How long after the limit checks may still begin or go on; those that are left out say so."""
 
 _observer: ContextVar[Callable[[SolveState], None] | None] = ContextVar("mmbn_opt observer", default=None)
 
@@ -48,8 +60,8 @@ class Job:
     engine : Solver
     version, rule : str
         Of the solver, and why it was chosen.
-    size : ProgramSize
-        As estimated.
+    size : ProgramSize or None
+        As estimated; None where there was no time for it.
     settings : mapping
     starts : iterable of models or None
     seed : int
@@ -59,7 +71,7 @@ class Job:
     engine: Solver
     version: str
     rule: str
-    size: ProgramSize
+    size: ProgramSize | None
     settings: Mapping[str, Any]
     starts: Iterable[Any] | None
     seed: int
@@ -83,12 +95,14 @@ class Job:
         asked = obeying(lambda: state.stop_requested)
         with until_interrupted() as cut, noting_signals(state.request_stop), asked:
             with interruptible(BUILD_PATIENCE_SEC):
-                state.offer_starts(self.starts, self.seed)
-                seconds["heuristics"] = state.budget.elapsed()
-                if not state.should_end():
-                    program = state.formulation.build(state.kind)
-                    self.size = program.size
-                    seconds["build"] = state.budget.elapsed() - seconds["heuristics"]
+                state.offer_trivial()
+                with leaving_when(state.no_leave), suppress(OutOfTime):
+                    state.offer_starts(self.starts, self.seed)
+                    seconds["heuristics"] = state.budget.elapsed()
+                    if not state.should_end():
+                        program = state.formulation.build(state.kind)
+                        self.size = program.size
+                        seconds["build"] = state.budget.elapsed() - seconds["heuristics"]
             if program is not None and not state.should_end():
                 before = state.budget.elapsed()
                 with interruptible(SOLVE_PATIENCE_SEC):
@@ -102,23 +116,14 @@ class Job:
         formulation = state.formulation
         counters = {} if answer is None else {"nodes": answer.nodes, "iterations": answer.iterations}
         state.settle()
-        solution = None if state.best is None else formulation.encode(state.best, state.kind)
         status = state.termination(answer)
         trace = state.recorder.finish(**counters, source=engine.name if answer is not None else state.best_source)
-        certificate = Certificate()
+        solution, certificate = None, Certificate()
         if state.best is not None:
-            by_engine = state.bound_source == engine.name
-            certificate = certify_run(
-                state.best,
-                formulation,
-                bounds=state.bounds,
-                status=status,
-                trace=trace,
-                tolerances=state.tolerances,
-                bound_source=f"{state.bound_source} {self.version}" if by_engine else state.bound_source,
-                extra=() if program is None or solution is None else (state.check_vector(program, solution),),
-                reproved=reproved_bound(answer, formulation) if answer is not None else None,
-            )
+            with leaving_when(lambda: state.budget.over(CHECK_GRACE_SEC)):
+                with suppress(OutOfTime):
+                    solution = formulation.encode(state.best, state.kind)
+                certificate = self._certify(program, answer, solution, status, trace)
         raw_status = answer.raw_status if answer is not None else "solver not called"
         if status is TerminationStatus.OPTIMAL and not certificate.ok:
             # Whoever is at fault: what cannot be certified is not called optimal.
@@ -150,6 +155,32 @@ class Job:
             proof=None if answer is None else answer.proof,
             multipliers=None if answer is None else answer.multipliers,
             solver_trace=None if answer is None else answer.trace,
+        )
+
+    def _certify(
+        self,
+        program: Program | None,
+        answer: SolverResult | None,
+        solution: FloatArray | None,
+        status: TerminationStatus,
+        trace: BoundTrace,
+    ) -> Certificate:
+        state = self.state
+        by_engine = state.bound_source == self.engine.name
+        reproved = None
+        if answer is not None:
+            with suppress(OutOfTime):
+                reproved = reproved_bound(answer, state.formulation)
+        return certify_run(
+            state.best,
+            state.formulation,
+            bounds=state.bounds,
+            status=status,
+            trace=trace,
+            tolerances=state.tolerances,
+            bound_source=f"{state.bound_source} {self.version}" if by_engine else state.bound_source,
+            extra=() if program is None or solution is None else (state.check_vector(program, solution),),
+            reproved=reproved,
         )
 
 

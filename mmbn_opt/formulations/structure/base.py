@@ -34,7 +34,7 @@ from ...programs.mixed_integer import MixedIntegerProgram
 from ...results.result import Check
 from ...results.status import BoundKind, Sense
 from ..base import Formulation, Start
-from ..checks import check_acyclic, check_estimates
+from ..checks import check_acyclic, check_estimates, in_time
 from .acyclicity import (
     AcyclicityRows,
     acyclicity_rows,
@@ -306,10 +306,14 @@ class StructureFormulation(Formulation):
 
     def trivial_start(self) -> Start:
         """The empty graph, or the required edges alone."""
-        empty = [min(options, key=len) for options in self.candidates.sets]
+        empty = self._fewest_parents()
         assert not find_cycle(empty)
         structure = Structure(self.data.feature_names, self.data.class_name, tuple(empty))
         return Start(self.model_of(structure), "empty graph")
+
+    def _fewest_parents(self) -> list[tuple[int, ...]]:
+        """The smallest parent set of every node."""
+        return [min(options, key=len) for options in self.candidates.sets]
 
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
         """Naive Bayes, TAN by conditional mutual information, then what a local search finds from the better one."""
@@ -338,8 +342,8 @@ class StructureFormulation(Formulation):
         return (
             check_acyclic(model),
             self._check_membership(model.structure),
-            self._check_cover(),
-            *check_estimates(model, self.data, self.prior),
+            *in_time("candidates cover the class", self._check_cover),
+            *in_time("parameters from the data", lambda: check_estimates(model, self.data, self.prior)),
         )
 
     def _check_membership(self, structure: Structure) -> Check:

@@ -87,9 +87,13 @@ class DecomposableStructure(StructureFormulation):
         return margin_families(*shape, twins=False) if self.parent_sets == "margin" else all_families(*shape)
 
     @cached_property
+    def _every_candidate(self) -> CandidateParents:
+        return self._all_candidates()
+
+    @cached_property
     def _scored(self) -> tuple[CandidateParents, FloatArray]:
         """Candidates that no subset of theirs equals or beats, and their local scores."""
-        everything = self._all_candidates()
+        everything = self._every_candidate
         scores = local_scores(self.merged, everything, self.score, self.ess)
         useless = dominated_columns(everything, scores)
         return everything.without(useless), scores[~useless]
@@ -141,6 +145,10 @@ class DecomposableStructure(StructureFormulation):
         """Raise `SizeLimitError` when a network or the row form would be over the limits."""
         refuse_large_choice(self.data, self.candidates)
         super().refuse_oversized(kind)
+
+    def _fewest_parents(self) -> list[tuple[int, ...]]:
+        # No set is dominated by a larger one, so that this needs no scores.
+        return [min(options, key=len) for options in self._every_candidate.sets]
 
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
         """Naive Bayes, TAN by conditional mutual information, then what a search over orders finds from the better one.
