@@ -60,19 +60,20 @@ def call(entry: str, shape: str, limit: float) -> Callable[[], Any]:
     if entry in ("solve", "start", "relaxation", "mdl"):
         data = mm.prepare(table, "y").data
 
-        def program() -> Any:
-            if entry == "relaxation":
-                return mm.MaxMarginRelaxation(data, mm.tan_cmi(data), gamma=10.0)
-            if entry == "mdl":
-                return mm.DecomposableStructure(data, score="mdl")
-            return mm.SoftMarginStructure(data, gamma=mm.log_odds(0.9), max_columns=10_000_000)
+        formulation: Any
+        if entry == "relaxation":
+            formulation = mm.MaxMarginRelaxation(data, mm.tan_cmi(data), gamma=10.0)
+        elif entry == "mdl":
+            formulation = mm.DecomposableStructure(data, score="mdl")
+        else:
+            formulation = mm.SoftMarginStructure(data, gamma=mm.log_odds(0.9), max_columns=10_000_000)
 
         def run() -> str:
             if entry == "start":
-                with mm.start(program(), time_limit=limit) as handle:
+                with mm.start(formulation, time_limit=limit) as handle:
                     result = handle.result()
             else:
-                result = mm.solve(program(), time_limit=limit)
+                result = mm.solve(formulation, time_limit=limit)
             return f"{result.termination_status}, gap {result.bounds.gap_rel:.2%}, {type(result.model).__name__}"
 
         return run

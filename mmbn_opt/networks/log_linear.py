@@ -114,6 +114,13 @@ class LogLinearClassifier:
         return labels
 
     def normalize(self) -> "Renormalization":
-        """The Bayesian network with the same ``P(c | x)``, or the nearest that can be had; see `renormalize`."""
+        """The Bayesian network with the same ``P(c | x)``, or the nearest that can be had; see `renormalize`.
+
+        Made once: the factors are taken to stay as they are.
+        """
+        return self._renormalization
+
+    @cached_property
+    def _renormalization(self) -> "Renormalization":
         outcome: Renormalization = delegate("renormalize")(self)
         return outcome

@@ -22,7 +22,10 @@ __all__ = ["posterior_difference", "renormalize"]
 
 MAX_CHECKED_CELLS = 100_000
 """The difference of the posteriors is taken over all joint states of the blanket up to this many, else over a
-sample."""
+sample of so many, or fewer where there are many features and classes."""
+
+_SAMPLE_WORK, _LEAST_SAMPLE = 2e7, 2_000
+"""Look-ups that a sample may cost: a fraction of a second; and its least size."""
 
 
 def renormalize(model: LogLinearClassifier | BayesianNetwork) -> Renormalization:
@@ -122,8 +125,8 @@ def posterior_difference(
     Parameters
     ----------
     codes : int array (n_samples, n_features) or None
-        Where to compare; None: all joint states of the features that share a factor with the class, or 100,000 random
-        ones of them.
+        Where to compare; None: all joint states of the features that share a factor with the class, or a random
+        sample of them: 100,000, fewer (2,000 at least) with many features and classes.
 
     Examples
     --------
@@ -157,7 +160,9 @@ def _blanket_states(model: LogLinearClassifier | BayesianNetwork) -> NDArray[np.
     if total <= MAX_CHECKED_CELLS:
         states = np.stack(np.unravel_index(np.arange(int(total)), cards or (1,)), axis=1)[:, : len(blanket)]
     else:
-        states = rng.integers(0, cards, size=(MAX_CHECKED_CELLS, len(blanket)))
+        look_ups = len(model.features) * model.target.cardinality
+        size = int(np.clip(_SAMPLE_WORK / look_ups, _LEAST_SAMPLE, MAX_CHECKED_CELLS))
+        states = rng.integers(0, cards, size=(size, len(blanket)))
     codes = np.zeros((len(states), len(model.features)), dtype=np.int32)
     codes[:, blanket] = states
     return codes

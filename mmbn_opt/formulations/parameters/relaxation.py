@@ -21,6 +21,7 @@ from ...programs.mixed_integer import MixedIntegerProgram
 from ...results.result import Check
 from ...results.status import BoundKind, Sense
 from ..base import Start
+from ..checks import in_time
 from ._checks import check_degeneracy, check_floor, check_renormalization, check_rows, check_structure
 from ._factor_index import margin_operator
 from .base import StructureParameters
@@ -242,7 +243,7 @@ class MaxMarginRelaxation(StructureParameters):
         checks = [check_structure(self.structure, model), check_rows([tables[v] for v in self.layout.nodes])]
         if self.normalization != "published":
             checks.append(check_floor(min(float(tables[v].min()) for v in self.layout.nodes), self.min_prob))
-        checks.append(check_renormalization(model))
+        checks += in_time("renormalization", lambda: check_renormalization(model))
         if self.normalization == "published":
             margins = self.program.margins.margins(self.encode(model)).min(axis=1)
             checks.append(check_degeneracy(float(margins.min()), "B" if self.gamma is None else "gamma"))

@@ -13,7 +13,7 @@ from ...results.status import TerminationStatus
 from ..base import Availability, Solver, SolverCallback, SolverResult
 from ._chain_links import AnewLink, ChainLink, ResumableLink
 from ._shares import next_turn
-from .run import MAX_REPAIRED_PARAMETERS, ConvexRun
+from .run import ConvexRun
 
 __all__ = ["ConvexChainSolver"]
 
@@ -114,7 +114,7 @@ class ConvexChainSolver(Solver):
             first_order,
             first_turn=expected_warm_seconds(program) if dense else 1.0,
             pause=max(WARM_GAP, self.rel_gap),
-            closing=_repair_seconds(program),
+            closing=run.closing,
         )
         links: list[ChainLink] = [first]
         if program.is_linear:
@@ -140,12 +140,6 @@ class ConvexChainSolver(Solver):
 def _left(run: ConvexRun) -> float | None:
     """Time limit of a link that begins now."""
     return None if run.budget.limit is None else run.budget.left()
-
-
-def _repair_seconds(program: ConvexProgram) -> float:
-    """What the last look at multipliers of a linear form takes: a pseudo-inverse in all parameters."""
-    n = program.margins.n_parameters
-    return 1e-9 * n**3 if program.is_linear and n <= MAX_REPAIRED_PARAMETERS else 0.0
 
 
 def _ending(links: Sequence[ChainLink], limited: bool) -> TerminationStatus:

@@ -79,6 +79,9 @@ class FirstOrderSolver(BuiltInConvexSolver):
         status, raw = TerminationStatus.ITERATION_LIMIT, "iteration limit"
         with run.until_ended() as ends:
             while not run.should_stop() and state.iterations < self.max_iterations:
+                if run.budget.left() < run.closing:
+                    status, raw = TerminationStatus.TIME_LIMIT, "time limit"
+                    break
                 state.step()
                 run.iterations = state.iterations
                 if state.iterations % state.check_every == 0:

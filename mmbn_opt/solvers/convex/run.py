@@ -24,7 +24,7 @@ from ..base import Solver, SolverCallback, SolverResult
 from ..ending import EXACT_GAP
 from ..journal import Journal
 
-__all__ = ["ConvexRun"]
+__all__ = ["ConvexRun", "repair_seconds"]
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +57,9 @@ class ConvexRun(Journal):
         super().__init__(solver, callback, scale=program.scale, budget=budget)
         self.program: MarginProgram = program
         self.published = linear_in_disguise(program)
+        self.repair = 0.0 if self.published is None else repair_seconds(self.published)
+        # What is kept for the last look at the multipliers, where the limit allows a search too.
+        self.closing = self.repair if budget.limit is None or 2.0 * self.repair <= budget.limit else 0.0
         self.iterations: int | None = None
         w = np.asarray(start, dtype=np.float64) if start is not None else program.first_point()
         self.offer(w, source="start" if start is not None else "first point", event="start")
@@ -78,7 +81,7 @@ class ConvexRun(Journal):
     def offer_multipliers(self, y: FloatArray) -> None:
         """Keep the bound of some multipliers."""
         candidates = [y]
-        if self.published is not None and self.published.margins.n_parameters <= MAX_REPAIRED_PARAMETERS:
+        if self.published is not None and 0.0 < self.repair <= self.budget.left():
             candidates.append(balanced(self.published, y))
         for table in candidates:
             if self.raise_bound(self.program.dual_value(table)):
@@ -122,6 +125,12 @@ def _published_facts(program: ConvexProgram, w: FloatArray | None, bounds: Objec
     )
     known = {True: True}.get(separable, False if (bounds.dual_bound or 0.0) > EXACT_GAP * program.scale else None)
     return {"published_degeneracy": sentence, "separable": known}
+
+
+def repair_seconds(program: ConvexProgram) -> float:
+    """About what `balanced` takes: a pseudo-inverse in all parameters; 0 where they are too many for one."""
+    n = program.margins.n_parameters
+    return 1e-9 * n**3 if n <= MAX_REPAIRED_PARAMETERS else 0.0
 
 
 def balanced(program: ConvexProgram, y: FloatArray) -> FloatArray:
