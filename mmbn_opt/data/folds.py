@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
 
 from mmbn_opt._arguments import checked_number
 from mmbn_opt.data.discrete import DiscreteDataset
@@ -27,6 +26,8 @@ def holdout_rows(labels: NDArray[np.integer], *, test_fraction: float = 1 / 3, s
     >>> len(train), len(test)
     (8, 4)
     """
+    from sklearn.model_selection import train_test_split  # a second at the start of whoever holds nothing out
+
     rare = np.bincount(labels - labels.min()).min() < 2
     train, test = train_test_split(
         np.arange(len(labels)), test_size=test_fraction, random_state=seed, stratify=None if rare else labels
