@@ -1,6 +1,6 @@
 """Discrete data sets: integer codes beside the names and labels that they stand for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -9,6 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.columns import frame_of_array, left_out
+from mmbn_opt.data.findings import Finding, tell
+from mmbn_opt.data.inspection import feature_findings, label_findings, refuse_fractions, refuse_quantity
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 
@@ -41,6 +44,8 @@ class DiscreteDataset:
         Number of samples that a row stands for.
     n_dropped : int
         Rows left out because of missing cells or zero weight.
+    remarks : tuple of Finding
+        What was odd about the table.
 
     Examples
     --------
@@ -60,6 +65,7 @@ class DiscreteDataset:
     target: DiscreteVariable
     sample_weight: FloatArray = field(repr=False)
     n_dropped: int = 0
+    remarks: tuple[Finding, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         n_rows = len(self.target_codes)
@@ -122,6 +128,7 @@ class DiscreteDataset:
         *,
         missing: MissingPolicy = "error",
         sample_weight: Any = None,
+        ignore: Iterable[str] = (),
     ) -> "DiscreteDataset":
         """Take every column as categorical (numbers with a fraction are refused: see `mmbn_opt.prepare`).
 
@@ -135,8 +142,11 @@ class DiscreteDataset:
             Missing feature cells: refuse, leave their rows out, or make "missing" a state of the column.
         sample_weight : array-like (n_samples,) or None
             Non-negative; a row of weight 0 is left out.
+        ignore : iterable of str
+            Columns to leave out.
         """
-        frame = named_by_text(frame)
+        target = str(target)
+        frame = left_out(named_by_text(frame), ignore, target)
         check_columns(frame, target)
         complete_target(frame, target)
         weight = checked_weight(sample_weight, len(frame))
@@ -151,13 +161,16 @@ class DiscreteDataset:
                 )
         n_dropped = int((~keep).sum())
         frame, weight = frame[keep], weight[keep]
+        refuse_quantity(frame[target], target)
         for name in frame.columns:
-            _refuse_fractions(name, frame[name])
+            refuse_fractions(name, frame[name])
         columns = [c for c in frame.columns if c != target]
         variables = tuple(DiscreteVariable.infer(c, frame[c], missing_state=missing == "state") for c in columns)
         label = DiscreteVariable.infer(target, complete_target(frame, target))
         data = cls.from_variables(frame, variables, label, missing=missing, sample_weight=weight)
-        return replace(data, n_dropped=n_dropped)
+        remarks = (*feature_findings(frame, variables, data.codes), *label_findings(frame[target], target, weight))
+        tell(remarks)
+        return replace(data, n_dropped=n_dropped, remarks=remarks)
 
     @classmethod
     def from_variables(
@@ -208,7 +221,7 @@ class DiscreteDataset:
 
         Features are called ``x0, x1, ...`` unless named; the class is called ``class``.
         """
-        frame = X.copy() if isinstance(X, pd.DataFrame) else _frame_from_array(X, feature_names)
+        frame = X.copy() if isinstance(X, pd.DataFrame) else frame_of_array(X, feature_names)
         labels = (
             y
             if isinstance(y, pd.Series)
@@ -216,7 +229,8 @@ class DiscreteDataset:
         )
         if len(labels) != len(frame):
             raise InputError(f"X has {len(frame)} rows, y has {len(labels)}.")
-        if class_name in frame.columns:
+        class_name = str(class_name)
+        if class_name in map(str, frame.columns):
             raise InputError(f"A feature is already called {class_name!r}; pass another class_name.")
         frame[class_name] = (
             labels.to_numpy() if not isinstance(labels.dtype, pd.CategoricalDtype) else labels.set_axis(frame.index)
@@ -323,18 +337,6 @@ def complete_target(frame: pd.DataFrame, target: str) -> pd.Series:
     return labels
 
 
-def _refuse_fractions(name: str, values: pd.Series) -> None:
-    if pd.api.types.is_float_dtype(values.dtype):
-        numbers = values.dropna().astype("float64").to_numpy()
-        if not np.isfinite(numbers).all():
-            raise InputError(f"Column {name!r} holds an infinite value; only finite numbers can be used.")
-        if (numbers != np.round(numbers)).any():
-            raise InputError(
-                f"Column {name!r} is numeric with {len(np.unique(numbers))} distinct values; discretize it first "
-                "(mmbn_opt.prepare(frame, target) or MDLPDiscretizer), or turn its values into strings."
-            )
-
-
 def checked_weight(sample_weight: Any, n_rows: int) -> FloatArray:
     """Weights as float64 (n_rows,), ones by default; `InputError` names the first bad one."""
     if sample_weight is None:
@@ -346,13 +348,3 @@ def checked_weight(sample_weight: Any, n_rows: int) -> FloatArray:
     if len(bad):
         raise InputError(f"sample_weight must be finite and >= 0; row {bad[0]} has {float(weight[bad[0]])!r}.")
     return weight
-
-
-def _frame_from_array(X: Any, feature_names: Sequence[str] | None) -> pd.DataFrame:
-    array = np.asarray(X)
-    if array.ndim != 2:
-        raise InputError(f"X must be two-dimensional (n_samples, n_features), got shape {array.shape}.")
-    names = [f"x{j}" for j in range(array.shape[1])] if feature_names is None else [str(n) for n in feature_names]
-    if len(names) != array.shape[1]:
-        raise InputError(f"{len(names)} feature names for {array.shape[1]} columns.")
-    return pd.DataFrame(array, columns=names)

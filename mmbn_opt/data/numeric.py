@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arguments import whole
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.cells import moments_as_numbers
 from mmbn_opt.data.discrete import checked_weight
+from mmbn_opt.data.findings import Finding, tell
+from mmbn_opt.data.inspection import matrix_findings, refuse_quantity
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["NumericDataset", "as_matrix", "check_components", "plain", "repeated_rows"]
@@ -36,6 +39,8 @@ class NumericDataset:
         A constant feature has scale 1.
     n_dropped : int
         Rows that the caller left out before.
+    remarks : tuple of Finding
+        What was odd about the table.
 
     Examples
     --------
@@ -51,10 +56,18 @@ class NumericDataset:
     location: FloatArray = field(repr=False)
     scale: FloatArray = field(repr=False)
     n_dropped: int = 0
+    remarks: tuple[Finding, ...] = field(default=(), repr=False)
 
     @classmethod
     def from_arrays(
-        cls, X: Any, y: Any, *, missing: Literal["error", "marginalize"] = "error", n_dropped: int = 0
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        missing: Literal["error", "marginalize"] = "error",
+        n_dropped: int = 0,
+        class_name: str = "class",
+        tells: bool = True,
     ) -> "NumericDataset":
         """Check and standardise.
 
@@ -67,6 +80,10 @@ class NumericDataset:
             What NaN in `X` means: an error, or a value to be summed out of the densities.
         n_dropped : int
             Told in reports.
+        class_name : str
+            What the labels are called in messages.
+        tells : bool
+            False where what is odd was logged before: the table is a part of another.
 
         Raises
         ------
@@ -79,6 +96,8 @@ class NumericDataset:
         x = as_matrix(X, names)
         _refuse_missing(x, names, missing)
         classes, codes = _labels(y, len(x))
+        if tells:
+            refuse_quantity(pd.Series(classes[codes]), class_name)
         # Summed in ascending order: the order of the rows must not matter, not even in the last digit.
         ascending = np.sort(x, axis=0)
         location = np.nanmean(ascending, axis=0)
@@ -87,7 +106,10 @@ class NumericDataset:
         scale = np.where(constant, 1.0, scale)
         z = np.where(constant & ~np.isnan(x), 0.0, (x - location) / scale)
         z.flags.writeable = False
-        return cls(z, codes, classes, names, location, scale, n_dropped)
+        remarks = matrix_findings(x, names, constant, pd.Series(classes[codes]), class_name)
+        if tells:
+            tell(remarks)
+        return cls(z, codes, classes, names, location, scale, n_dropped, remarks)
 
     @property
     def n_samples(self) -> int:
@@ -155,6 +177,7 @@ def plain(label: Any) -> Any:
 
 def as_matrix(X: Any, names: Sequence[str]) -> FloatArray:
     """Features as float64 (n_samples, n_features); columns of a frame are matched by name."""
+    X = moments_as_numbers(X)
     if isinstance(X, pd.DataFrame):
         frame = X.set_axis([str(c) for c in X.columns], axis=1)
         repeated = sorted({c for c in frame.columns if list(frame.columns).count(c) > 1})

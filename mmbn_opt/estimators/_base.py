@@ -172,8 +172,8 @@ class DiscreteClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: i
             discretize=self.discretize, sample_weight=weight,
         )  # fmt: skip
         found = np.unique(values)
-        states = set(preparation.data.target.states)
-        classes: NDArray[Any] = found[[label in states for label in found.tolist()]]
+        codes = preparation.data.target.encode(found, unseen="missing")
+        classes: NDArray[Any] = found[codes >= 0]
         return preparation, classes
 
     def __sklearn_tags__(self) -> Tags:

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from mmbn_opt._arguments import whole
+from mmbn_opt.data.cells import has_moments, moments_as_numbers
 from mmbn_opt.data.discrete import check_columns, checked_weight, named_by_text
 from mmbn_opt.exceptions import InputError
 
@@ -57,7 +58,9 @@ def read_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFr
         names = [str(c) for c in X.columns]
         frame = named_by_text(X)
     else:
-        array = validate_data(estimator, _as_array(X), reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        array = validate_data(
+            estimator, _as_array(moments_as_numbers(X)), reset=reset, dtype=None, ensure_all_finite="allow-nan"
+        )
         names = [f"x{j}" for j in range(array.shape[1])]
         frame = pd.DataFrame(array, columns=names, copy=False)
     numbers = {c: n for c in names if (n := _object_numbers(frame[c])) is not None}
@@ -100,7 +103,13 @@ def read_labels(estimator: BaseEstimator, y: Any, frame: pd.DataFrame) -> Labels
         kinds = sorted({type(v).__name__ for v in values})
         if len(kinds) > 1:
             raise InputError(f"y mixes labels of the types {kinds}, which have no order; turn all of them into text.")
-    check_classification_targets(values)
+    moments = has_moments(pd.Series(values))
+    if moments and pd.isna(values).any():
+        raise InputError(
+            f"Input y contains NaN: {int(pd.isna(values).sum())} labels are missing. Label or drop the rows."
+        )
+    if not moments or values.dtype.kind in "mM":  # of other moments scikit-learn does not know that they are labels
+        check_classification_targets(values)
     if len(values) != len(frame):
         raise InputError(
             f"Found input variables with inconsistent numbers of samples: X has {len(frame)} rows, y has {len(values)}."

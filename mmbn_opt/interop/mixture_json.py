@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.cells import as_state
 from mmbn_opt.exceptions import FormatError
 from mmbn_opt.interop._json_document import list_of, load_document, require_format, shown
 from mmbn_opt.interop._labels import label_from_json, label_to_json
@@ -29,7 +30,9 @@ __all__ = [
 FORMAT = "mmbn_opt/mixture"
 FORMAT_VERSION = 1
 
-_LABEL_TYPE = re.compile(r"bool|object|str|u?int(8|16|32|64)|float(16|32|64)")
+_LABEL_TYPE = re.compile(
+    r"bool|object|str|u?int(8|16|32|64)|float(16|32|64)|(datetime|timedelta)64\[(D|h|m|s|ms|us|ns)\]"
+)
 _RULES = {str(rule): rule for rule in DecisionRule}
 
 
@@ -149,7 +152,7 @@ def _classes(content: dict[str, Any]) -> NDArray[Any]:
         classes = np.array(labels, dtype=np.dtype(kind))
     except (ValueError, TypeError, OverflowError) as error:
         raise FormatError(f'"classes" {shown(labels)} are not of the type {kind!r}.') from error
-    if classes.tolist() != labels:
+    if [as_state(label) for label in classes] != labels:
         raise FormatError(f'"classes" {shown(labels)} are not of the type {kind!r}.')
     return classes
 

@@ -81,6 +81,8 @@ class ConstrainedMaximumMargin(Formulation):
     seed : int
         Of k-means.
     max_parameters : int
+    tells : bool
+        False where what is odd about the table was logged before.
 
     Examples
     --------
@@ -104,6 +106,7 @@ class ConstrainedMaximumMargin(Formulation):
     start: Literal["best", "k-means", "em"] = field(default="best", kw_only=True)
     seed: int = field(default=0, kw_only=True)
     max_parameters: int = field(default=1_000_000, kw_only=True)
+    tells: bool = field(default=True, kw_only=True, repr=False)
 
     title: ClassVar[str] = "Constrained maximum margin"
     emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.NONLINEAR})
@@ -138,7 +141,7 @@ class ConstrainedMaximumMargin(Formulation):
     @cached_property
     def data(self) -> NumericDataset:
         """The samples, checked and standardised."""
-        return NumericDataset.from_arrays(self.X, self.y, missing=self.missing)
+        return NumericDataset.from_arrays(self.X, self.y, missing=self.missing, tells=self.tells)
 
     @property
     def n_samples(self) -> int:
