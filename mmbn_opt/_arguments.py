@@ -2,6 +2,7 @@
 
 import math
 import operator
+import reprlib
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from numbers import Real
@@ -12,20 +13,22 @@ from .exceptions import InputError
 __all__ = ["checked_number", "choice_of", "is_number", "is_whole", "listed", "shown", "whole"]
 
 _WIDEST = 60
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother, _SHORT.maxlong = 4, _WIDEST, 2 * _WIDEST, _WIDEST
 _MOST = 8
 _LONGEST = 600
 
 
 def shown(value: Any) -> str:
-    """A value for a message, cut to 60 characters.
+    """A value for a message, cut to 60 characters and where it is too deep to read.
 
     Examples
     --------
     >>> shown("a"), len(shown("a" * 10_000))
     ("'a'", 60)
     """
-    # Not all of a long text is quoted first: it may be a file.
-    text = repr(value[: 2 * _WIDEST] if isinstance(value, (str, bytes)) else value)
+    # Not all of a long text or a deep list is written out first: it may be a file.
+    text = _SHORT.repr(value)
     return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
 
 

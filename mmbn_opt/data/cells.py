@@ -58,7 +58,8 @@ def is_numeric(values: pd.Series) -> bool:
         return False
     if pd.api.types.is_numeric_dtype(dtype) or has_moments(values):
         return True
-    return holds_objects(values) and pd.api.types.infer_dtype(values, skipna=True) in _NUMBERS
+    # Whole numbers as objects are those that no type of numbers holds: names, since a float would confound them.
+    return holds_objects(values) and pd.api.types.infer_dtype(values, skipna=True) in _NUMBERS[1:]
 
 
 def has_moments(values: pd.Series) -> bool:
@@ -93,7 +94,9 @@ def of_one_type(values: pd.Series) -> pd.Series:
         numbers = pd.to_numeric(values)
     except (TypeError, ValueError, OverflowError):
         return values
-    return numbers if numbers.dtype != object else pd.Series(numbers_in(values), index=values.index, name=values.name)
+    if not holds_objects(numbers) or not is_numeric(values):
+        return numbers
+    return pd.Series(numbers_in(values), index=values.index, name=values.name)
 
 
 def numbers_in(values: pd.Series) -> FloatArray:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.columns import frame_of_array, left_out
 from mmbn_opt.data.findings import Finding, tell
@@ -77,7 +78,9 @@ class DiscreteDataset:
         names = [v.name for v in (*self.features, self.target)]
         repeated = sorted({n for n in names if names.count(n) > 1})
         if repeated:
-            raise InputError(f"Column names must be distinct; repeated: {repeated}. Rename or drop the copies.")
+            raise InputError(
+                f"Column names must be distinct; repeated: [{listed(repeated)}]. Rename or drop the copies."
+            )
 
     def __repr__(self) -> str:
         return (
@@ -288,9 +291,9 @@ def check_columns(frame: pd.DataFrame, target: str | None) -> None:
     names = [str(c) for c in frame.columns]
     repeated = sorted({n for n in names if names.count(n) > 1})
     if repeated:
-        raise InputError(f"Column names must be distinct; repeated: {repeated}. Rename or drop the copies.")
+        raise InputError(f"Column names must be distinct; repeated: [{listed(repeated)}]. Rename or drop the copies.")
     if target is not None and target not in frame.columns:
-        raise InputError(f"There is no target column {target!r}; the columns are {names}.")
+        raise InputError(f"There is no target column {shown(target)}; the columns are [{listed(names)}].")
 
 
 def encode_features(
@@ -300,7 +303,7 @@ def encode_features(
     frame = named_by_text(frame)
     absent = [v.name for v in features if v.name not in frame.columns]
     if absent:
-        raise InputError(f"Columns {absent} are absent; the data have {[str(c) for c in frame.columns]}.")
+        raise InputError(f"Columns [{listed(absent)}] are absent; the data have [{listed(map(str, frame.columns))}].")
     codes = np.empty((len(frame), len(features)), dtype=np.int32, order="F")
     for j, variable in enumerate(features):
         codes[:, j] = variable.encode(frame[variable.name], unseen=unseen)

@@ -226,6 +226,6 @@ def _refuse_text(X: Any) -> None:
 
 def _not_numeric(columns: Sequence[str]) -> str:
     return (
-        f"Columns that are not numeric: {', '.join(columns)}. Pass only numeric columns: categorical ones need no "
+        f"Columns that are not numeric: {', '.join(columns[:5])}. Pass only numeric columns: categorical ones need no "
         "discretization; numbers stored as text can be converted by pandas.to_numeric."
     )

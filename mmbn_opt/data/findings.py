@@ -87,7 +87,8 @@ _WORDS: dict[FindingKind, tuple[str, str]] = {
     ),
     FindingKind.ODD_CELLS: (
         "numbers but for a few cells, so taken as text",
-        "Correct these cells, or have them read as missing: na_values of read_table (command line: --na).",
+        "Correct these cells, or have them read as missing: na_values=({cells}) of read_table "
+        '(command line: --na "{bare_cells}").',
     ),
     FindingKind.SIGNS: (
         "numbers with signs or units, so taken as text",
@@ -133,6 +134,8 @@ class Finding:
     column : str
     detail : str
         Figures and cells, such as "500 states in 590 rows".
+    cells : tuple of str
+        Cells that the cure has to name.
 
     Examples
     --------
@@ -144,6 +147,7 @@ class Finding:
     kind: FindingKind
     column: str
     detail: str = ""
+    cells: tuple[str, ...] = ()
 
     @property
     def severity(self) -> Severity:
@@ -199,9 +203,12 @@ def _sentence(kind: FindingKind, found: Sequence[Finding]) -> str:
 
 def _cure(kind: FindingKind, found: Sequence[Finding]) -> str:
     columns = [finding.column for finding in found]
+    cells = list(dict.fromkeys(cell for finding in found for cell in finding.cells))[:_MOST]
     more = ", ..." if len(columns) > _MOST else ""
     return _WORDS[kind][1].format(
         names=", ".join(map(shown, columns[:_MOST])) + more,
         bare=",".join(columns[:_MOST])[:200] + more.replace(" ", ""),
         first=shown(columns[0]),
+        cells=", ".join(["''", *map(shown, cells)]),
+        bare_cells=",".join(cells)[:200],
     )

@@ -163,9 +163,9 @@ def matrix_findings(
     x: NDArray[np.float64], names: Sequence[str], constant: NDArray[np.bool_], labels: pd.Series, class_name: str
 ) -> tuple[Finding, ...]:
     """What is odd about a matrix of numbers (n_samples, n_features) and its labels."""
-    found = [Finding(FindingKind.CONSTANT, names[j]) for j in np.flatnonzero(constant)] if len(x) > 1 else []
+    found = [Finding(FindingKind.CONSTANT, names[j]) for j in np.flatnonzero(constant).tolist()] if len(x) > 1 else []
     if len(x) >= 2 * _FEW_ROWS:
-        for j in np.flatnonzero((x == np.round(x)).all(axis=0) & ~constant):
+        for j in np.flatnonzero((x == np.round(x)).all(axis=0) & ~constant).tolist():
             values = pd.Series(x[:, j])
             if _names_rows(names[j], values):
                 found.append(Finding(FindingKind.IDENTIFIER, names[j], _whole_numbers(values)))
@@ -229,7 +229,7 @@ def _text(name: str, values: pd.Series, states: str) -> Finding | None:
         (few and numeric > _MANY_VALUES and numeric >= 0.8 * len(texts))
         or (len(words) == len(odd) + len(signed) and numeric >= 2 and numeric > len(words))
     ):
-        return Finding(FindingKind.ODD_CELLS, name, _counted(values, [*odd, *signed]))
+        return Finding(FindingKind.ODD_CELLS, name, _counted(values, [*odd, *signed]), (*odd, *signed))
     return None
 
 

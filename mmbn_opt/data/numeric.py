@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mmbn_opt._arguments import whole
+from mmbn_opt._arguments import listed, whole
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.cells import moments_as_numbers
 from mmbn_opt.data.discrete import checked_weight
@@ -182,16 +182,20 @@ def as_matrix(X: Any, names: Sequence[str]) -> FloatArray:
         frame = X.set_axis([str(c) for c in X.columns], axis=1)
         repeated = sorted({c for c in frame.columns if list(frame.columns).count(c) > 1})
         if repeated:
-            raise InputError(f"Column names must be distinct; repeated: {repeated}. Rename or drop the copies.")
+            raise InputError(
+                f"Column names must be distinct; repeated: [{listed(repeated)}]. Rename or drop the copies."
+            )
         absent = [name for name in names if name not in frame.columns]
         if absent:
-            raise InputError(f"Columns {absent} are absent; the data have {list(frame.columns)}.")
+            raise InputError(f"Columns [{listed(absent)}] are absent; the data have [{listed(frame.columns)}].")
         # A column without any value has no type of its own: as a file's column it comes in as text.
         empty = {name: np.nan for name in names if len(frame) and frame[name].isna().all()}
         frame = frame.assign(**empty)
         bad = [name for name in names if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
         if bad:
-            raise InputError(f"Columns {bad} are not numeric; Gaussian mixtures need numbers. Encode or drop them.")
+            raise InputError(
+                f"Columns [{listed(bad)}] are not numeric; Gaussian mixtures need numbers. Encode or drop them."
+            )
         x = frame[list(names)].to_numpy(dtype=np.float64, na_value=np.nan)
     else:
         try:
@@ -201,7 +205,7 @@ def as_matrix(X: Any, names: Sequence[str]) -> FloatArray:
     if x.ndim != 2:
         raise InputError(f"X must be two-dimensional (n_samples, n_features), got shape {x.shape}.")
     if x.shape[1] != len(names):
-        raise InputError(f"X has {x.shape[1]} columns; {len(names)} were learned from: {list(names)[:8]}.")
+        raise InputError(f"X has {x.shape[1]} columns; {len(names)} were learned from: [{listed(names)}].")
     with np.errstate(invalid="ignore"):
         too_large = np.argwhere(np.abs(x) > LARGEST)
     if len(too_large):
@@ -238,7 +242,7 @@ def _refuse_missing(x: FloatArray, names: Sequence[str], missing: str) -> None:
         )
     empty = [name for name, count in zip(names, absent, strict=True) if count == len(x)]
     if empty:
-        raise InputError(f"Columns {empty} have no value at all; drop them.")
+        raise InputError(f"Columns [{listed(empty)}] have no value at all; drop them.")
 
 
 def _labels(y: Any, n_samples: int) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -11,7 +11,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from mmbn_opt._arguments import whole
+from mmbn_opt._arguments import listed, whole
 from mmbn_opt.data.cells import has_moments, moments_as_numbers
 from mmbn_opt.data.discrete import check_columns, checked_weight, named_by_text
 from mmbn_opt.exceptions import InputError
@@ -159,7 +159,7 @@ def _refuse_empty(frame: pd.DataFrame) -> None:
             )
     bad = [str(c) for c, dtype in frame.dtypes.items() if pd.api.types.is_complex_dtype(dtype)]
     if bad:
-        raise InputError(f"Complex data not supported: columns {bad}. Split them into real columns.")
+        raise InputError(f"Complex data not supported: columns [{listed(bad)}]. Split them into real columns.")
 
 
 def _object_numbers(values: pd.Series) -> pd.Series | None:

@@ -6,6 +6,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt.exceptions import InputError, SizeLimitError
 from mmbn_opt.interop import _bif_tokens as tokens
 from mmbn_opt.interop._assembly import normalised_rows
@@ -234,7 +235,7 @@ class _Parser:
         row = 0
         for state, code in zip(states, codes, strict=True):
             if state not in code:
-                scanner.fail(f"a row of {child!r} names the state {state!r}; known: {list(code)[:20]}.")
+                scanner.fail(f"a row of {child!r} names the state {shown(state)}; known: [{listed(code)}].")
             row = row * len(code) + code[state]
         return row
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from mmbn_opt._arguments import shown
 from mmbn_opt.data.cells import as_state
 from mmbn_opt.exceptions import FormatError, InputError
-from mmbn_opt.interop._json_document import shown
 
 __all__ = ["label_from_json", "label_to_json"]
 
@@ -57,8 +57,8 @@ def label_to_json(label: Hashable, column: str) -> Any:
         if isinstance(plain, kind):
             return {tag: write(plain)}
     raise InputError(
-        f"Column {column!r} has the state {shown(plain)} of type {type(plain).__name__}, which a model file cannot hold; "
-        "turn the column into strings, numbers, bools, intervals, moments, durations or periods."
+        f"Column {column!r} has the state {shown(plain)} of type {type(plain).__name__}, which a model file cannot "
+        "hold; turn the column into strings, numbers, bools, intervals, moments, durations or periods."
     )
 
 

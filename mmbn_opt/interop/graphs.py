@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mmbn_opt._arguments import is_whole
+from mmbn_opt._arguments import is_whole, listed
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
@@ -90,7 +90,8 @@ def from_networkx(graph: Any, data: DiscreteDataset) -> Structure:
     strangers = sorted(str(node) for node in graph.nodes if str(node) not in columns)
     if strangers:
         raise InputError(
-            f"The graph has the nodes {strangers}, which are not columns of the data; the columns are {list(columns)}."
+            f"The graph has the nodes [{listed(strangers)}], which are not columns of the data; the columns are "
+            f"[{listed(columns)}]."
         )
     edges = [(str(parent), str(child)) for parent, child in graph.edges()]
     return Structure.from_names(data.feature_names, data.class_name, edges)
@@ -115,7 +116,7 @@ def structure_from_networkx(graph: Any, target: str | None = None) -> Structure:
     name = _target_of(graph, target)
     names = [str(node) for node in graph.nodes]
     if name not in names:
-        raise InputError(f"The graph has no node {name!r} to be the class; its nodes are {names}.")
+        raise InputError(f"The graph has no node {name!r} to be the class; its nodes are [{listed(names)}].")
     edges = [(str(parent), str(child)) for parent, child in graph.edges()]
     return Structure.from_names([n for n in names if n != name], name, edges)
 
@@ -141,7 +142,8 @@ def network_from_networkx(graph: Any, target: str | None = None) -> BayesianNetw
         given = tuple(str(p) for p in held["parents"])
         if sorted(given) != sorted(parents[str(node)]):
             raise InputError(
-                f"Node {str(node)!r} has the edges from {parents[str(node)]}, its attribute parents says {list(given)}."
+                f"Node {str(node)!r} has the edges from [{listed(parents[str(node)])}], its attribute parents "
+                f"says [{listed(given)}]."
             )
         table, _ = normalised_rows(np.asarray(held["cpt"], dtype=np.float64), str(node))
         variable = DiscreteVariable(

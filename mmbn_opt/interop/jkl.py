@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from mmbn_opt._arguments import listed
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.atomic import write_text_atomic
@@ -47,7 +48,8 @@ def write_jkl(path: str | Path, names: Sequence[str], local_scores: LocalScores)
     known = set(names)
     if len(known) != len(names) or known != set(local_scores):
         raise InputError(
-            f"write_jkl needs the scores of exactly the variables {list(names)}, got those of {list(local_scores)}."
+            f"write_jkl needs the scores of exactly the variables [{listed(names)}], got those of "
+            f"[{listed(local_scores)}]."
         )
     unfit = [name for name in names if len(name.split()) != 1 or name != name.strip()]
     if unfit:
@@ -62,9 +64,11 @@ def write_jkl(path: str | Path, names: Sequence[str], local_scores: LocalScores)
         lines.append(f"{name} {len(options)}")
         for score, parents in options:
             if not math.isfinite(score):
-                raise InputError(f"The parent set {list(parents)} of {name!r} has the score {score!r}; leave it out.")
+                raise InputError(
+                    f"The parent set [{listed(parents)}] of {name!r} has the score {score!r}; leave it out."
+                )
             if name in parents or not known.issuperset(parents) or len(set(parents)) != len(parents):
-                raise InputError(f"Variable {name!r} has the impossible parent set {list(parents)}.")
+                raise InputError(f"Variable {name!r} has the impossible parent set [{listed(parents)}].")
             lines.append(" ".join([repr(float(score)), str(len(parents)), *parents]))
     write_text_atomic(path, "\n".join(lines) + "\n")
 
@@ -96,7 +100,7 @@ def read_jkl(path: str | Path) -> dict[str, list[tuple[float, tuple[str, ...]]]]
     for name, options in scores.items():
         strangers = {p for _, parents in options for p in parents if p not in scores or p == name}
         if strangers:
-            raise FormatError(f"{str(path)!r} gives {name!r} the impossible parents {sorted(strangers)}.")
+            raise FormatError(f"{str(path)!r} gives {name!r} the impossible parents [{listed(sorted(strangers))}].")
     return scores
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import shown
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import FormatError, SizeLimitError
-from mmbn_opt.interop._json_document import list_of, load_document, require_format, shown
+from mmbn_opt.interop._json_document import list_of, load_document, na_values_of, require_format
 from mmbn_opt.interop._labels import label_from_json, label_to_json
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.interop.limits import check_network, max_cells
@@ -81,7 +82,7 @@ def network_to_dict(network: BayesianNetwork) -> dict[str, Any]:
     >>> network_to_dict(network)["target"]
     {'name': 'class', 'states': [0, 1], 'cuts': None, 'has_missing_state': False}
     """
-    return {
+    content = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "features": [_variable_to_dict(v) for v in network.features],
@@ -89,6 +90,7 @@ def network_to_dict(network: BayesianNetwork) -> dict[str, Any]:
         "parents": [list(ps) for ps in network.structure.parents],
         "log_cpts": [_table_to_lists(table) for table in network.log_cpts],
     }
+    return content if network.na_values is None else content | {"na_values": list(network.na_values)}
 
 
 def network_from_dict(content: Any) -> BayesianNetwork:
@@ -111,7 +113,7 @@ def network_from_dict(content: Any) -> BayesianNetwork:
             f"The tables would hold {cells:,} cells; the limit is {max_cells():,}. Nothing was allocated."
         )
     log_cpts = tuple(_table_from_lists(t, shape, v.name) for t, shape, v in zip(tables, shapes, variables, strict=True))
-    return BayesianNetwork(structure, features, target, log_cpts)
+    return BayesianNetwork(structure, features, target, log_cpts, na_values=na_values_of(content))
 
 
 def _variable_to_dict(variable: DiscreteVariable) -> dict[str, Any]:

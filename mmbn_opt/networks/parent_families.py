@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 
+from mmbn_opt._arguments import listed
 from mmbn_opt.exceptions import InputError, SizeLimitError
 from mmbn_opt.networks.structure import find_cycle
 
@@ -47,7 +48,7 @@ class EdgeRules:
                 for name in (parent, child):
                     if name not in index:
                         raise InputError(
-                            f"Edge {(parent, child)!r} names the unknown node {name!r}; known: {list(names)}."
+                            f"Edge {(parent, child)!r} names the unknown node {name!r}; known: [{listed(names)}]."
                         )
                 target[index[child]].add(index[parent])
         for node, name in enumerate(names):
@@ -55,7 +56,7 @@ class EdgeRules:
                 raise InputError(f"Edge {(names[min(clash)], name)!r} is both required and forbidden.")
         if find_cycle([sorted(parents) for parents in must]):
             edges = [(names[p], names[child]) for child, parents in enumerate(must) for p in sorted(parents)]
-            raise InputError(f"The required edges {edges} form a cycle.")
+            raise InputError(f"The required edges [{listed(edges)}] form a cycle.")
         return cls(tuple(names), tuple(map(frozenset, must)), tuple(map(frozenset, never)))
 
     @classmethod

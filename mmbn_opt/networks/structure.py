@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt._lazy import delegate
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.exchange import StructureExchange
@@ -76,13 +77,13 @@ class Structure(StructureExchange):
     def __post_init__(self) -> None:
         n_nodes = len(self.feature_names) + 1
         if len(set(self.names)) != n_nodes:
-            raise InputError(f"Node names must be distinct, got {list(self.names)}.")
+            raise InputError(f"Node names must be distinct, got [{listed(self.names)}].")
         if len(self.parents) != n_nodes:
             raise InputError(f"Structure needs parents for {n_nodes} nodes (class last), got {len(self.parents)}.")
         object.__setattr__(self, "parents", tuple(tuple(sorted(set(ps))) for ps in self.parents))
         for node, ps in enumerate(self.parents):
             if any(not 0 <= p < n_nodes or p == node for p in ps):
-                raise InputError(f"Node {self.names[node]!r} has an impossible parent index in {list(ps)}.")
+                raise InputError(f"Node {self.names[node]!r} has an impossible parent index in [{listed(ps)}].")
         cycle = find_cycle(self.parents)
         if cycle:
             raise InputError(
@@ -98,7 +99,9 @@ class Structure(StructureExchange):
         for parent, child in edges:
             for name in (parent, child):
                 if name not in index:
-                    raise InputError(f"Edge {(parent, child)!r} names the unknown node {name!r}; known: {list(index)}.")
+                    raise InputError(
+                        f"Edge {shown((parent, child))} names the unknown node {shown(name)}; known: [{listed(index)}]."
+                    )
             parents[index[child]].append(index[parent])
         return cls(features, class_name, tuple(tuple(p) for p in parents))
 
@@ -120,7 +123,7 @@ class Structure(StructureExchange):
     def require_columns(self, columns: tuple[str, ...]) -> None:
         """Raise `InputError` unless the nodes are these columns, the class last."""
         if self.names != columns:
-            raise InputError(f"The structure's nodes {list(self.names)} are not the data's columns in order.")
+            raise InputError(f"The structure's nodes [{listed(self.names)}] are not the data's columns in order.")
 
     @property
     def parent_names(self) -> dict[str, list[str]]:

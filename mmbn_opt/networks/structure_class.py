@@ -11,6 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
+from mmbn_opt._arguments import listed
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.networks.structure import Structure, find_cycle
 
@@ -86,7 +87,7 @@ class StructureClass:
     def objection(self, structure: Structure) -> str | None:
         """Why a structure is not in the class; None where it is."""
         if structure.names != self.names:
-            return f"it is over the nodes {list(structure.names)}, not over {list(self.names)}"
+            return f"it is over the nodes [{listed(structure.names)}], not over [{listed(self.names)}]"
         if cycle := find_cycle(structure.parents):
             return f"it has a cycle through {[self.names[v] for v in cycle]}"
         for node, parents in enumerate(structure.parents):

@@ -13,12 +13,12 @@ def refuse_bad_names(names: Sequence[str], source: str) -> None:
     repeated = [f"{name!r} ({count} times)" for name, count in Counter(names).items() if count > 1 and name]
     if repeated:
         raise FormatError(
-            f"{source}: column names that occur more than once: {', '.join(repeated)}. "
+            f"{source}: column names that occur more than once: {', '.join(repeated[:5])}. "
             "Rename them; if the first row is data, add a row with names above it."
         )
     nameless = [str(j + 1) for j, name in enumerate(names) if not name]
     if nameless:
         raise FormatError(
-            f"{source}: column {', '.join(nameless)} of {len(names)} has no name. Name it in the first row, "
+            f"{source}: column {', '.join(nameless[:5])} of {len(names)} has no name. Name it in the first row, "
             "or leave it out (a row index that was written along?)."
         )
