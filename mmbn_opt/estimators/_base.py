@@ -24,7 +24,7 @@ from mmbn_opt.results.result import Certificate, Result
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.scores.predictive import classification_rate
 
-from ._input import read_features, read_labels, read_weight
+from ._input import named_kinds, read_features, read_labels, read_weight
 
 __all__ = ["DiscreteClassifier", "FittedHTML", "Learned", "end_if_interrupted", "warn_of_failures"]
 
@@ -166,7 +166,7 @@ class DiscreteClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: i
         if not kept.all():
             frame, weight = frame[kept], weight[kept]
         values = labels.values[kept]
-        kinds = None if self.kinds is None else {str(name): kind for name, kind in dict(self.kinds).items()}
+        kinds = None if self.kinds is None else named_kinds(dict(self.kinds), frame)
         preparation = prepare(
             frame.assign(**{labels.name: values}), labels.name, kinds=kinds, missing=self.missing,
             discretize=self.discretize, sample_weight=weight,

@@ -1,5 +1,6 @@
 """From what scikit-learn users pass to a frame with named columns, labels and weights; every refusal says why."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +12,12 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from mmbn_opt._arguments import listed, whole
+from mmbn_opt._arguments import is_whole, listed, whole
 from mmbn_opt.data.cells import has_moments, moments_as_numbers
 from mmbn_opt.data.discrete import check_columns, checked_weight, named_by_text
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["Labels", "in_training_order", "read_features", "read_labels", "read_weight", "seed_of"]
+__all__ = ["Labels", "in_training_order", "named_kinds", "read_features", "read_labels", "read_weight", "seed_of"]
 
 _NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
 
@@ -65,6 +66,17 @@ def read_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFr
         frame = pd.DataFrame(array, columns=names, copy=False)
     numbers = {c: n for c in names if (n := _object_numbers(frame[c])) is not None}
     return frame.assign(**numbers) if numbers else frame
+
+
+def named_kinds(kinds: Mapping[Any, Any], frame: pd.DataFrame) -> dict[str, Any]:
+    """Kinds by the text of the column's name; a whole number that is no name is a position, as in an array."""
+    by_name = {}
+    for key, kind in kinds.items():
+        name = str(key)
+        if name not in frame.columns and is_whole(key) and 0 <= int(key) < frame.shape[1]:
+            name = str(frame.columns[int(key)])
+        by_name[name] = kind
+    return by_name
 
 
 def in_training_order(estimator: BaseEstimator, X: pd.DataFrame) -> pd.DataFrame:

@@ -144,6 +144,7 @@ class BayesianNetwork(NetworkExchange):
 
     def cpt(self, name: str) -> pd.DataFrame:
         """The CPT of a node: a row a parent configuration, a column a state."""
+        name = str(name)
         if name not in self.structure.names:
             raise InputError(f"There is no node {name!r}; the nodes are [{listed(self.structure.names)}].")
         node = self.structure.names.index(name)

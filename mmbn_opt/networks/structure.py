@@ -92,11 +92,11 @@ class Structure(StructureExchange):
 
     @classmethod
     def from_names(cls, feature_names: Iterable[str], class_name: str, edges: Iterable[tuple[str, str]]) -> "Structure":
-        """Build from ``(parent, child)`` pairs of names."""
-        features = tuple(feature_names)
+        """Build from ``(parent, child)`` pairs of names; names are told apart by their text, so that 1 is "1"."""
+        features, class_name = tuple(map(str, feature_names)), str(class_name)
         index = {name: k for k, name in enumerate((*features, class_name))}
         parents: list[list[int]] = [[] for _ in index]
-        for parent, child in edges:
+        for parent, child in ((str(parent), str(child)) for parent, child in edges):
             for name in (parent, child):
                 if name not in index:
                     raise InputError(

@@ -123,7 +123,7 @@ class MulticlassMargin:
 
     def join(self, models: list[MixtureClassifier]) -> MixtureClassifier:
         """The classifier that the parts' models make."""
-        return join_parts(self.data, self.strategy, self.parts, models, class_name=self.class_name)
+        return join_parts(self.data, self.strategy, self.parts, models, class_name=str(self.class_name))
 
     def evaluate(self, model: MixtureClassifier) -> float:
         """Sum of the parts' soft margins, recomputed from the data, in nats."""
