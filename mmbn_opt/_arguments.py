@@ -3,7 +3,7 @@
 import math
 import operator
 import reprlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 from numbers import Real
 from typing import Any, SupportsIndex
@@ -32,7 +32,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
 
 
-def listed(values: Iterable[Any], most: int = _MOST) -> str:
+def listed(values: Iterable[Any], most: int = _MOST, show: Callable[[Any], str] = shown) -> str:
     """The first few of several values for a message, and how many there are besides.
 
     Parameters
@@ -41,6 +41,8 @@ def listed(values: Iterable[Any], most: int = _MOST) -> str:
         Names, states, cells, rows.
     most : int
         Of them that are shown.
+    show : callable
+        How; ``str`` for what has been put into words already.
 
     Examples
     --------
@@ -50,7 +52,7 @@ def listed(values: Iterable[Any], most: int = _MOST) -> str:
     known = values if isinstance(values, Collection) else list(values)
     told: list[str] = []
     for value in islice(known, most):
-        told.append(shown(value))
+        told.append(show(value))
         if sum(map(len, told)) > _LONGEST:
             break
     more = len(known) - len(told)

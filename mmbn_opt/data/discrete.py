@@ -198,9 +198,9 @@ class DiscreteDataset:
             counts = {
                 v.name: int((codes[keep, j] < 0).sum()) for j, v in enumerate(features) if (codes[keep, j] < 0).any()
             }
-            listed = ", ".join(f"{name!r} ({n} cells)" for name, n in counts.items())
+            told = listed([f"{shown(name)} ({n} cells)" for name, n in counts.items()], show=str)
             raise InputError(
-                f'Missing cells in {listed}. Pass missing="drop" to leave those rows out '
+                f'Missing cells in {told}. Pass missing="drop" to leave those rows out '
                 'or missing="state" to make missing a state.'
             )
         if missing == "drop":
@@ -234,7 +234,7 @@ class DiscreteDataset:
             raise InputError(f"X has {len(frame)} rows, y has {len(labels)}.")
         class_name = str(class_name)
         if class_name in map(str, frame.columns):
-            raise InputError(f"A feature is already called {class_name!r}; pass another class_name.")
+            raise InputError(f"A feature is already called {shown(class_name)}; pass another class_name.")
         frame[class_name] = (
             labels.to_numpy() if not isinstance(labels.dtype, pd.CategoricalDtype) else labels.set_axis(frame.index)
         )
@@ -279,7 +279,8 @@ class DiscreteDataset:
         if len(self.observed_classes()) < 2:
             only = self.target.states[int(self.target_codes[0])]
             raise InputError(
-                f"The class column {self.class_name!r} holds only {only!r}; margins need at least two classes. "
+                f"The class column {shown(self.class_name)} holds only {shown(only)}; margins need at least two "
+                "classes. "
                 "Check the target column."
             )
         if (self.codes < 0).any():
@@ -333,7 +334,7 @@ def complete_target(frame: pd.DataFrame, target: str) -> pd.Series:
     n_missing = int(labels.isna().sum())
     if n_missing:
         raise InputError(
-            f"The class column {target!r} is missing in {n_missing} of {len(labels)} rows; label or remove them."
+            f"The class column {shown(target)} is missing in {n_missing} of {len(labels)} rows; label or remove them."
         )
     if not len(labels):
         raise InputError("The data have no rows (left); nothing can be learned from them.")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mmbn_opt._arguments import listed, whole
+from mmbn_opt._arguments import listed, shown, whole
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.cells import moments_as_numbers
 from mmbn_opt.data.discrete import checked_weight
@@ -91,7 +91,7 @@ class NumericDataset:
             For anything that cannot be learned from; the message names the column or the row.
         """
         if missing not in ("error", "marginalize"):
-            raise InputError(f'missing must be "error" or "marginalize", got {missing!r}.')
+            raise InputError(f'missing must be "error" or "marginalize", got {shown(missing)}.')
         names = _names_of(X)
         x = as_matrix(X, names)
         _refuse_missing(x, names, missing)
@@ -142,7 +142,7 @@ class NumericDataset:
             rows = self.z[self.codes == c]
             if len(rows) < n_components:
                 raise InputError(
-                    f"Class {plain(self.classes[c])!r} has {len(rows)} samples, fewer than "
+                    f"Class {shown(plain(self.classes[c]))} has {len(rows)} samples, fewer than "
                     f"n_components={n_components}; lower n_components or merge classes."
                 )
 
@@ -235,7 +235,8 @@ def _refuse_missing(x: FloatArray, names: Sequence[str], missing: str) -> None:
         raise InputError("X has no rows; nothing can be learned from it.")
     absent = np.isnan(x).sum(axis=0)
     if absent.any() and missing == "error":
-        told = ", ".join(f"{name!r} ({count})" for name, count in zip(names, absent, strict=True) if count)
+        counted = [f"{shown(name)} ({count})" for name, count in zip(names, absent, strict=True) if count]
+        told = listed(counted, show=str)
         raise InputError(
             f"Missing values (NaN) in column {told}; fill them, drop the rows, or sum them out of the densities with "
             'missing="marginalize".'
@@ -254,6 +255,6 @@ def _labels(y: Any, n_samples: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     classes, codes = np.unique(np.asarray(y).ravel(), return_inverse=True)
     if len(classes) < 2:
         raise InputError(
-            f"y holds one class only, {plain(classes[0])!r}; margins need at least two classes. Check the labels."
+            f"y holds one class only, {shown(plain(classes[0]))}; margins need at least two classes. Check the labels."
         )
     return classes, codes.astype(np.intp)

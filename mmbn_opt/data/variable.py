@@ -52,18 +52,19 @@ class DiscreteVariable:
 
     def __post_init__(self) -> None:
         if not self.states:
-            raise InputError(f"Column {self.name!r} has no states: every cell is missing. Drop the column.")
+            raise InputError(f"Column {shown(self.name)} has no states: every cell is missing. Drop the column.")
         if len(set(self.states)) != len(self.states):
-            raise InputError(f"Column {self.name!r} lists a state twice: {listed(self.states)}.")
+            raise InputError(f"Column {shown(self.name)} lists a state twice: {listed(self.states)}.")
         if self.cuts is not None:
             expected = len(self.cuts) + 1 + self.has_missing_state
             if len(self.states) != expected:
                 raise InputError(
-                    f"Column {self.name!r}: {len(self.cuts)} cut points need {expected} states, got {len(self.states)}."
+                    f"Column {shown(self.name)}: {len(self.cuts)} cut points need {expected} states, got "
+                    f"{len(self.states)}."
                 )
             if list(self.cuts) != sorted(set(self.cuts)):
                 raise InputError(
-                    f"Column {self.name!r}: cut points must be strictly increasing, got {listed(self.cuts)}."
+                    f"Column {shown(self.name)}: cut points must be strictly increasing, got {listed(self.cuts)}."
                 )
 
     @property

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from mmbn_opt._arguments import checked_number, choice_of
+from mmbn_opt._arguments import checked_number, choice_of, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import interruptible, noting_signals, now
 from mmbn_opt._lazy import delegate
@@ -209,7 +209,8 @@ def require_two_classes(data: DiscreteDataset) -> None:
     """Raise `InputError` when the labels are all the same."""
     if data.n_classes < 2:
         raise InputError(
-            f"y holds one class only, {data.target.states[0]!r}, in {data.n_samples} rows; margins need at least two "
+            f"y holds one class only, {shown(data.target.states[0])}, in {data.n_samples} rows; margins need at "
+            "least two "
             "classes. Check the labels."
         )
 

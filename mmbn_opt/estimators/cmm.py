@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import noting_signals, now, stop_asked
 from mmbn_opt.data.cells import moments_as_numbers
@@ -266,9 +267,9 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
     def _check_settings(self) -> None:
         for name, allowed in (("strategy", ("one-vs-one", "one-vs-rest")), ("start", ("k-means", "em"))):
             if getattr(self, name) not in allowed:
-                raise InputError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}.")
+                raise InputError(f"{name} must be one of {', '.join(allowed)}, got {shown(getattr(self, name))}.")
         if not np.iterable(self.cv) and self.cv < 2:
-            raise InputError(f"cv must be a number of folds of at least 2, got {self.cv!r}.")
+            raise InputError(f"cv must be a number of folds of at least 2, got {shown(self.cv)}.")
         seconds_left(self.time_limit, now())
 
     def _candidates(self) -> list[_Settings]:
@@ -277,7 +278,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         iterations = values_of("iterations", self.iterations, ITERATIONS)
         for limit in iterations:
             if limit is not None and (isinstance(limit, bool) or limit != int(limit) or limit < 0):
-                raise InputError(f"iterations must be whole numbers of at least 0 or None, got {limit!r}.")
+                raise InputError(f"iterations must be whole numbers of at least 0 or None, got {shown(limit)}.")
         ordered = (
             sorted(set(components)),
             sorted(set(taus), reverse=True),

@@ -57,7 +57,8 @@ def label_to_json(label: Hashable, column: str) -> Any:
         if isinstance(plain, kind):
             return {tag: write(plain)}
     raise InputError(
-        f"Column {column!r} has the state {shown(plain)} of type {type(plain).__name__}, which a model file cannot "
+        f"Column {shown(column)} has the state {shown(plain)} of type {type(plain).__name__}, which a model file "
+        "cannot "
         "hold; turn the column into strings, numbers, bools, intervals, moments, durations or periods."
     )
 
@@ -72,7 +73,7 @@ def label_from_json(value: Any, column: str) -> Hashable:
         return _tagged(value, column)
     except (ValueError, TypeError, KeyError, OverflowError, ArithmeticError) as error:
         raise FormatError(
-            f"Column {column!r} has the state {shown(value)}, which is not a label of a model file."
+            f"Column {shown(column)} has the state {shown(value)}, which is not a label of a model file."
         ) from error
 
 

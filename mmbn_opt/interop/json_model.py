@@ -131,13 +131,14 @@ def _variable_from_dict(value: Any, where: str) -> DiscreteVariable:
     name, cuts, flag = value["name"], value["cuts"], value["has_missing_state"]
     if not isinstance(name, str) or not isinstance(flag, bool):
         raise FormatError(
-            f"{where} must have a text as name and true or false as has_missing_state, got {name!r} and {flag!r}."
+            f"{where} must have a text as name and true or false as has_missing_state, got {shown(name)} and "
+            f"{shown(flag)}."
         )
     states = tuple(label_from_json(s, name) for s in list_of(value, "states"))
     if cuts is None:
         return DiscreteVariable(name, states, has_missing_state=flag)
     if not isinstance(cuts, list) or not all(_is_number(c) and math.isfinite(c) for c in cuts):
-        raise FormatError(f"The cut points of column {name!r} must be a list of finite numbers or null.")
+        raise FormatError(f"The cut points of column {shown(name)} must be a list of finite numbers or null.")
     return DiscreteVariable(name, states, cuts=tuple(float(c) for c in cuts), has_missing_state=flag)
 
 
@@ -163,19 +164,21 @@ def _table_from_lists(value: Any, shape: tuple[int, int], name: str) -> NDArray[
         or not all(isinstance(r, list) and len(r) == states for r in value)
     ):
         raise FormatError(
-            f"The table of {name!r} must have {rows} rows of {states} numbers, as its parents and states call for."
+            f"The table of {shown(name)} must have {rows} rows of {states} numbers, as its parents and states call for."
         )
     table = np.empty(shape)
     for k, row in enumerate(value):
         if not all(_is_number(v) or v == "-inf" for v in row):
-            raise FormatError(f'Row {k} of the table of {name!r} must hold numbers or "-inf", got {shown(row)}.')
+            raise FormatError(f'Row {k} of the table of {shown(name)} must hold numbers or "-inf", got {shown(row)}.')
         table[k] = [-math.inf if v == "-inf" else v for v in row]
     if np.isposinf(table).any():
-        raise FormatError(f"The table of {name!r} holds a number too large to be a log-probability.")
+        raise FormatError(f"The table of {shown(name)} holds a number too large to be a log-probability.")
     with np.errstate(over="ignore"):
         off = np.abs(np.exp(table).sum(axis=1) - 1.0)
     if (off > _ROW_SUM_TOLERANCE).any():
-        raise FormatError(f"Row {int(off.argmax())} of the table of {name!r} does not sum to 1 (as probabilities).")
+        raise FormatError(
+            f"Row {int(off.argmax())} of the table of {shown(name)} does not sum to 1 (as probabilities)."
+        )
     return table
 
 

@@ -154,9 +154,9 @@ def _classes(content: dict[str, Any]) -> NDArray[Any]:
     try:
         classes = np.array(labels, dtype=np.dtype(kind))
     except (ValueError, TypeError, OverflowError) as error:
-        raise FormatError(f'"classes" {shown(labels)} are not of the type {kind!r}.') from error
+        raise FormatError(f'"classes" {shown(labels)} are not of the type {shown(kind)}.') from error
     if [as_state(label) for label in classes] != labels:
-        raise FormatError(f'"classes" {shown(labels)} are not of the type {kind!r}.')
+        raise FormatError(f'"classes" {shown(labels)} are not of the type {shown(kind)}.')
     return classes
 
 

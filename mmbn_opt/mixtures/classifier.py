@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, softmax
 
-from mmbn_opt._arguments import listed
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.numeric import NumericDataset, as_matrix
@@ -144,7 +144,7 @@ class MixtureClassifier:
         for name in ("location", "scale"):
             value = getattr(self, name)
             if value.shape != (n_features,) or not np.isfinite(value).all():
-                raise InputError(f"{name} must hold {n_features} finite numbers, got {value!r}.")
+                raise InputError(f"{name} must hold {n_features} finite numbers, got {shown(value)}.")
         if not (self.scale > 0).all():
             raise InputError(f"scale must be positive, got [{listed(self.scale.tolist())}].")
         if any(part.densities[0].n_features != n_features for part in self.parts):

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from mmbn_opt._arguments import listed
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.counts import contingency, refuse_large_network
@@ -146,7 +146,7 @@ class BayesianNetwork(NetworkExchange):
         """The CPT of a node: a row a parent configuration, a column a state."""
         name = str(name)
         if name not in self.structure.names:
-            raise InputError(f"There is no node {name!r}; the nodes are [{listed(self.structure.names)}].")
+            raise InputError(f"There is no node {shown(name)}; the nodes are [{listed(self.structure.names)}].")
         node = self.structure.names.index(name)
         parents = [self.variables[p] for p in self.structure.parents[node]]
         index: pd.Index

@@ -57,12 +57,13 @@ class EdgeRules:
                 for name in (parent, child):
                     if name not in index:
                         raise InputError(
-                            f"Edge {(parent, child)!r} names the unknown node {name!r}; known: [{listed(names)}]."
+                            f"Edge {shown((parent, child))} names the unknown node {shown(name)}; known: "
+                            f"[{listed(names)}]."
                         )
                 target[index[child]].add(index[parent])
         for node, name in enumerate(names):
             if clash := must[node] & never[node]:
-                raise InputError(f"Edge {(names[min(clash)], name)!r} is both required and forbidden.")
+                raise InputError(f"Edge {shown((names[min(clash)], name))} is both required and forbidden.")
         if find_cycle([sorted(parents) for parents in must]):
             edges = [(names[p], names[child]) for child, parents in enumerate(must) for p in sorted(parents)]
             raise InputError(f"The required edges [{listed(edges)}] form a cycle.")

@@ -83,11 +83,11 @@ class Structure(StructureExchange):
         object.__setattr__(self, "parents", tuple(tuple(sorted(set(ps))) for ps in self.parents))
         for node, ps in enumerate(self.parents):
             if any(not 0 <= p < n_nodes or p == node for p in ps):
-                raise InputError(f"Node {self.names[node]!r} has an impossible parent index in [{listed(ps)}].")
+                raise InputError(f"Node {shown(self.names[node])} has an impossible parent index in [{listed(ps)}].")
         cycle = find_cycle(self.parents)
         if cycle:
             raise InputError(
-                f"The edges form a cycle through {[self.names[v] for v in cycle]}; remove one of its edges."
+                f"The edges form a cycle through [{listed(self.names[v] for v in cycle)}]; remove one of its edges."
             )
 
     @classmethod
