@@ -219,6 +219,7 @@ class DiscreteDataset:
         class_name: str = "class",
         missing: MissingPolicy = "error",
         sample_weight: Any = None,
+        ignore: Iterable[str] = (),
     ) -> "DiscreteDataset":
         """From a 2-D array (or a DataFrame) of labels and a 1-D array of class labels.
 
@@ -238,7 +239,7 @@ class DiscreteDataset:
         frame[class_name] = (
             labels.to_numpy() if not isinstance(labels.dtype, pd.CategoricalDtype) else labels.set_axis(frame.index)
         )
-        return cls.from_frame(frame, class_name, missing=missing, sample_weight=sample_weight)
+        return cls.from_frame(frame, class_name, missing=missing, sample_weight=sample_weight, ignore=ignore)
 
     def subset(self, rows: Any) -> "DiscreteDataset":
         """The given rows (index array, boolean mask or slice), all labels kept."""

@@ -173,8 +173,8 @@ def remark_lines(findings: Iterable[Finding]) -> list[str]:
 
     Examples
     --------
-    >>> print(*remark_lines([Finding(FindingKind.NO_CUT, "age"), Finding(FindingKind.NO_CUT, "size")]))
-    Columns 'age', 'size': got no cut ... nothing has to be done.
+    >>> remark_lines([Finding(FindingKind.CONSTANT, "a"), Finding(FindingKind.CONSTANT, "b")])[0][:40]
+    "Columns 'a', 'b': one value in all rows,"
     """
     found = list(findings)
     lines = []
