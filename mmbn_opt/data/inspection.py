@@ -19,7 +19,7 @@ from mmbn_opt.data.cells import (
     numbers_in,
 )
 from mmbn_opt.data.findings import Finding, FindingKind
-from mmbn_opt.data.variable import DiscreteVariable
+from mmbn_opt.data.variable import MISSING_LABEL, DiscreteVariable
 from mmbn_opt.exceptions import InputError
 
 __all__ = [
@@ -107,11 +107,13 @@ def refuse_fractions(name: str, values: pd.Series) -> None:
             )
 
 
-def label_findings(labels: pd.Series, name: str, weight: NDArray[np.float64] | None = None) -> list[Finding]:
-    """What is odd about class labels that can be learned from."""
+def label_findings(
+    labels: pd.Series, name: str, weight: NDArray[np.float64] | None = None, *, unlabelled: int = 0
+) -> list[Finding]:
+    """What is odd about class labels that can be learned from; `unlabelled` rows were left out before."""
     counts = labels.value_counts()
     counts = counts[counts > 0]
-    found = []
+    found = [Finding(FindingKind.UNLABELLED, name, f"{unlabelled:,} rows")] if unlabelled else []
     if len(counts) > 2 * _MANY_VALUES and len(labels) < _FEW_CLASS_ROWS * len(counts):
         found.append(Finding(FindingKind.MANY_CLASSES, name, f"{len(counts)} classes in {len(labels)} rows"))
     single = [label for label, count in counts.items() if count == 1]
@@ -146,7 +148,7 @@ def feature_findings(
     for j, variable in enumerate(features):
         name, values = variable.name, frame[variable.name]
         if variable.cuts is None:
-            finding = _categorical(name, values, int((np.bincount(codes[:, j]) > 0).sum()))
+            finding = _categorical(variable, values, int((np.bincount(codes[:, j]) > 0).sum()))
         else:
             finding = _numeric(name, values, uncut=not variable.cuts)
         if finding is not None:
@@ -174,7 +176,9 @@ def matrix_findings(
 
 def decimal_commas(values: pd.Series) -> bool:
     """Whether a text column holds nothing but numbers, some of them with what can only be a decimal comma."""
-    if not _is_text(values):
+    # A few cells first: most text is no number at a glance, and columns may be long.
+    glance = [cell for cell in values.iloc[:20].tolist() if isinstance(cell, str)]
+    if not all(any(character.isdigit() for character in cell) for cell in glance) or not _is_text(values):
         return False
     texts = _texts(values)
     comma = [text for text in texts if "," in text]
@@ -184,13 +188,14 @@ def decimal_commas(values: pd.Series) -> bool:
     return all(map(DECIMAL_COMMA.fullmatch, comma)) and bool(pd.to_numeric(rest, errors="coerce").notna().all())
 
 
-def _categorical(name: str, values: pd.Series, n_states: int) -> Finding | None:
-    n_rows = len(values)
+def _categorical(variable: DiscreteVariable, values: pd.Series, n_states: int) -> Finding | None:
+    name, n_rows = variable.name, len(values)
     states = f"{n_states:,} states in {n_rows:,} rows"
     if n_states == 1 and n_rows > 1:
         return Finding(FindingKind.CONSTANT, name)
-    if _is_text(values):
-        finding = _text(name, values, states)
+    texts = [state.strip() for state in variable.states if isinstance(state, str) and state != MISSING_LABEL]
+    if len(texts) >= 3:
+        finding = _text(name, values, texts[:_LOOKED_AT], states)
         if finding is not None:
             return finding
     if n_rows >= _FEW_ROWS and n_states > max(_SHARE_OF_ROWS * n_rows, _FEW_ROWS - 1):
@@ -200,11 +205,8 @@ def _categorical(name: str, values: pd.Series, n_states: int) -> Finding | None:
     return None
 
 
-def _text(name: str, values: pd.Series, states: str) -> Finding | None:
+def _text(name: str, values: pd.Series, texts: Sequence[str], states: str) -> Finding | None:
     """A text column that was meant to be numbers or dates."""
-    texts = _texts(values)[:_LOOKED_AT]
-    if len(texts) < 3:
-        return None
     numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
     plain = [text for text, number in zip(texts, numbers, strict=True) if np.isfinite(number)]
     other = [text for text, number in zip(texts, numbers, strict=True) if not np.isfinite(number)]
@@ -299,4 +301,5 @@ def _is_text(values: pd.Series) -> bool:
 
 def _texts(values: pd.Series) -> list[str]:
     """The different cells of a column that is text, without blanks around them."""
-    return [str(cell).strip() for cell in pd.unique(values.dropna().astype(object))]
+    cells = values.cat.categories if isinstance(values.dtype, pd.CategoricalDtype) else pd.unique(values.dropna())
+    return [str(cell).strip() for cell in cells]

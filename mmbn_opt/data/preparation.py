@@ -207,7 +207,7 @@ def prepare(
     commas = [name for name in numeric if not is_numeric(raw[name]) and decimal_commas(raw[name])]
     remarks = (
         *feature_findings(raw, variables, data.codes, commas),
-        *label_findings(labels, target, weight),
+        *label_findings(labels, target, weight, unlabelled=int(frame[target].isna().sum())),
     )
     tell(remarks)
     return Preparation(replace(data, n_dropped=int((~keep).sum()), remarks=remarks), found, missing)
@@ -215,8 +215,8 @@ def prepare(
 
 def _as_numbers(name: str, values: pd.Series) -> pd.Series:
     numbers = numbers_in(values)
-    bad = values[np.isnan(numbers) & values.notna().to_numpy()]
-    if len(bad):
+    unknown = np.isnan(numbers)
+    if unknown.any() and len(bad := values[unknown & values.notna().to_numpy()]):
         raise InputError(
             f"Column {shown(name)} is numeric, but row {shown(bad.index[0])} holds {shown(bad.iloc[0])}. "
             "Correct the value, have it read as missing (na_values of read_table, --na on the command line), or "

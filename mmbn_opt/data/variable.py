@@ -145,8 +145,8 @@ class DiscreteVariable:
     def _encode_numbers(self, series: pd.Series) -> IntArray:
         assert self.cuts is not None
         numbers = numbers_in(series)
-        bad = series[np.isnan(numbers) & series.notna().to_numpy()]
-        if len(bad):
+        unknown = np.isnan(numbers)
+        if unknown.any() and len(bad := series[unknown & series.notna().to_numpy()]):
             raise InputError(
                 f"Column {shown(self.name)} is numeric, but row {shown(bad.index[0])} holds {shown(bad.iloc[0])}. "
                 "Correct or remove the value, or have it read as missing: na_values of read_table (--na on the command "
@@ -159,7 +159,7 @@ class DiscreteVariable:
                 "only finite numbers can be used."
             )
         codes = np.searchsorted(np.asarray(self.cuts, dtype=np.float64), numbers, side="left").astype(np.int32)
-        codes[np.isnan(numbers)] = -1
+        codes[unknown] = -1
         return codes
 
 

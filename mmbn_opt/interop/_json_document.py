@@ -12,7 +12,7 @@ from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.limits import max_values
 from mmbn_opt.interop.run_folder import text_of_run
 
-__all__ = ["list_of", "load_document", "na_values_of", "require_format"]
+__all__ = ["list_of", "load_document", "na_values_of", "require_format", "shown"]
 
 Model = TypeVar("Model")
 

@@ -106,7 +106,7 @@ def test_decimal_commas_are_told(write, caplog):
     with caplog.at_level(logging.WARNING, logger="mmbn_opt"):
         frame = read_table(write("t.csv", "a;b\n1,5;x\n2,25;y\n"))
     assert cells(frame)["a"] == ["1,5", "2,25"]
-    assert "column 'a' looks like numbers with a decimal comma; its cells are kept as text" in caplog.text
+    assert "column 'a' looks like numbers with a decimal comma; it is read as text" in caplog.text
 
 
 def test_a_header_alone_gives_no_rows(write):

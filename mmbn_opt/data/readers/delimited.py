@@ -174,8 +174,7 @@ def _typed(cells: NDArray[np.object_], missing: frozenset[str], name: str, sourc
         if not np.isinf(numbers).any():
             return pd.Series(numbers[rows])
     elif all(_DECIMAL_COMMA.fullmatch(text) for text in found):
-        # What is learned from such a table tells how it took them.
-        logger.info("%s: column %r looks like numbers with a decimal comma; its cells are kept as text", source, name)
+        logger.warning("%s: column %r looks like numbers with a decimal comma; it is read as text", source, name)
     return _text(texts, rows, known)
 
 
