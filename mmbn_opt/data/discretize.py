@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mmbn_opt._arguments import listed, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data._mdlp import check_weights, interval_labels, mdlp_cut_points
+from mmbn_opt.data.cells import has_moments, moments_as_numbers, numbers_in
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["MDLPDiscretizer", "interval_labels", "mdlp_cut_points"]
@@ -142,7 +143,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             matrix = _frame_to_floats(X)
         else:
             _refuse_text(X)
-            matrix = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+            matrix = validate_data(self, moments_as_numbers(X), reset=reset, dtype=np.float64, ensure_all_finite=False)
             names = [str(j) for j in range(matrix.shape[1])]
         infinite = np.isinf(matrix).sum(axis=0)
         if infinite.any():
@@ -195,6 +196,8 @@ def _frame_to_floats(frame: pd.DataFrame) -> FloatArray:
         column = frame.iloc[:, j]
         if _is_numeric(column):
             matrix[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        elif has_moments(column):
+            matrix[:, j] = numbers_in(column)
         else:
             refused.append(f"{shown(name)} ({column.dtype})")
     if refused:

@@ -16,6 +16,7 @@ import pytest
 import mmbn_opt as mm
 from mmbn_opt.data import DiscreteVariable
 from mmbn_opt.data.findings import FindingKind, Severity
+from mmbn_opt.data.inspection import label_findings
 
 N = 120
 KIND = FindingKind
@@ -135,7 +136,7 @@ def test_ten_rows_of_a_small_table_are_no_reason_for_remarks(as_is: bool) -> Non
     assert data.remarks == ()
 
 
-def test_columns_are_left_out_by_name() -> None:
+def test_columns_are_left_out_by_name(tmp_path: Path) -> None:
     """A11: `ignore=` of every entry; the class column and unknown names are refused."""
     frame = table(id=np.arange(N), day=days.strftime("%Y-%m-%d"))
     assert mm.prepare(frame, "class", ignore=["id", "day"]).data.feature_names == ("size", "colour")
@@ -144,6 +145,11 @@ def test_columns_are_left_out_by_name() -> None:
     assert mm.DiscreteDataset.from_frame(text, "class", ignore=["id", "day"]).remarks == ()
     X, y = text.drop(columns="class"), text["class"]
     assert mm.DiscreteDataset.from_arrays(X, y, ignore=["id", "day"]).feature_names == ("size", "colour")
+    assert list(mm.read_table(write(tmp_path / "t.csv", frame), ignore=["id", "day"]).columns) == [
+        "size",
+        "colour",
+        "class",
+    ]
     with pytest.raises(mm.InputError, match=r"unknown column 'Day'\. Did you mean 'day'\?"):
         mm.prepare(frame, "class", ignore=["Day"])
     with pytest.raises(mm.InputError, match="names the class column 'class'"):
@@ -323,6 +329,21 @@ def test_arrays_of_moments_are_numbers(kind: str, unit: str) -> None:
     X = moment if kind == "datetime64" else moment - moment[0]
     for model in (mm.NaiveBayesClassifier(), mm.CMMClassifier(n_components=1, iterations=20)):
         assert model.fit(X, HALVES).score(X, HALVES) > 0.95
+
+
+def test_moments_are_cut_by_the_discretizer_too() -> None:
+    """B1."""
+    frame = pd.DataFrame({"when": moments("ms"), "how long": moments("ms") - moments("ms").iloc[0]})
+    codes = mm.MDLPDiscretizer().fit(frame, HALVES).transform(frame)
+    assert codes.tolist() == [[0, 0]] * (N // 2) + [[1, 1]] * (N // 2)
+    array = frame[["when"]].to_numpy()
+    assert mm.MDLPDiscretizer().fit(array, HALVES).transform(array).tolist() == codes[:, :1].tolist()
+
+
+def test_unlabelled_rows_that_were_left_out_are_told() -> None:
+    """A11."""
+    (finding,) = label_findings(pd.Series(["a", "b"] * 10), "class", unlabelled=3)
+    assert str(finding).startswith("Column 'class' (3 rows): rows without a label, which were left out.")
 
 
 def test_a_unit_of_time_does_not_matter_at_prediction() -> None:
