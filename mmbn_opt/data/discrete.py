@@ -66,7 +66,7 @@ class DiscreteDataset:
     target: DiscreteVariable
     sample_weight: FloatArray = field(repr=False)
     n_dropped: int = 0
-    remarks: tuple[Finding, ...] = field(default=(), repr=False)
+    remarks: tuple[Finding, ...] = field(default=(), repr=False, metadata={"content": False})
 
     def __post_init__(self) -> None:
         n_rows = len(self.target_codes)

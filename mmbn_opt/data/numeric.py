@@ -56,7 +56,7 @@ class NumericDataset:
     location: FloatArray = field(repr=False)
     scale: FloatArray = field(repr=False)
     n_dropped: int = 0
-    remarks: tuple[Finding, ...] = field(default=(), repr=False)
+    remarks: tuple[Finding, ...] = field(default=(), repr=False, metadata={"content": False})
 
     @classmethod
     def from_arrays(

@@ -137,7 +137,7 @@ class MixtureClassifier:
     location: FloatArray = field(repr=False)
     scale: FloatArray = field(repr=False)
     class_name: str = "class"
-    na_values: tuple[str, ...] | None = field(default=None, repr=False, kw_only=True)
+    na_values: tuple[str, ...] | None = field(default=None, repr=False, kw_only=True, metadata={"content": False})
 
     def __post_init__(self) -> None:
         n_features = len(self.feature_names)

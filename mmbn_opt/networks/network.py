@@ -87,7 +87,7 @@ class BayesianNetwork(NetworkExchange):
     features: tuple[DiscreteVariable, ...]
     target: DiscreteVariable
     log_cpts: tuple[FloatArray, ...] = field(repr=False)
-    na_values: tuple[str, ...] | None = field(default=None, repr=False, kw_only=True)
+    na_values: tuple[str, ...] | None = field(default=None, repr=False, kw_only=True, metadata={"content": False})
 
     def __post_init__(self) -> None:
         _ = self.tables  # checks names and shapes

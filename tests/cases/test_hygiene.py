@@ -5,6 +5,7 @@ import json
 import logging
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pandas as pd
 import pytest
 
 import mmbn_opt as mm
+from mmbn_opt.comparison.fingerprint import fingerprint
 from mmbn_opt.data import DiscreteVariable
 from mmbn_opt.data.findings import FindingKind, Severity
 from mmbn_opt.data.inspection import label_findings
@@ -564,3 +566,12 @@ def test_kinds_of_an_array_are_given_by_position_or_name(key: Any) -> None:
     assert dict(model.preparation_.kinds) == {"x0": "categorical", "x1": "numeric"}
     with pytest.raises(mm.InputError, match="unknown column '7'"):
         mm.NaiveBayesClassifier(kinds={7: "numeric"}).fit(X, y)
+
+
+def test_remarks_do_not_make_other_data_of_the_same_rows() -> None:
+    """A11: a stored comparison is found again, whatever is remarked upon."""
+    data = mm.prepare(table(id=np.arange(N)), "class").data
+    assert data.remarks
+    assert fingerprint(data) == fingerprint(replace(data, remarks=()))
+    assert fingerprint(data) != fingerprint(replace(data, n_dropped=1))
+    assert data.subset([0, 1]).remarks == data.aggregate().remarks == data.remarks

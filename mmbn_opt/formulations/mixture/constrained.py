@@ -106,7 +106,7 @@ class ConstrainedMaximumMargin(Formulation):
     start: Literal["best", "k-means", "em"] = field(default="best", kw_only=True)
     seed: int = field(default=0, kw_only=True)
     max_parameters: int = field(default=1_000_000, kw_only=True)
-    tells: bool = field(default=True, kw_only=True, repr=False)
+    tells: bool = field(default=True, kw_only=True, repr=False, metadata={"content": False})
 
     title: ClassVar[str] = "Constrained maximum margin"
     emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.NONLINEAR})

@@ -71,7 +71,7 @@ class MulticlassMargin:
     seed: int = field(default=0, kw_only=True)
     class_name: str = field(default="class", kw_only=True)
     n_dropped: int = field(default=0, kw_only=True, repr=False)
-    tells: bool = field(default=True, kw_only=True, repr=False)
+    tells: bool = field(default=True, kw_only=True, repr=False, metadata={"content": False})
 
     title: ClassVar[str] = "Constrained maximum margin"
     sense: ClassVar[Sense] = Sense.MAXIMIZE
