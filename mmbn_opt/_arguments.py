@@ -1,14 +1,62 @@
-"""Arguments checked: numbers, whole numbers and choices, refused by name and value and alike everywhere."""
+"""Arguments checked, refused by name and value and alike everywhere; and how messages show values and lists of them."""
 
 import math
 import operator
-from collections.abc import Sequence
+import reprlib
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import islice
 from numbers import Real
 from typing import Any, SupportsIndex
 
 from .exceptions import InputError
 
-__all__ = ["checked_number", "choice_of", "is_number", "is_whole", "whole"]
+__all__ = ["checked_number", "choice_of", "is_number", "is_whole", "listed", "shown", "whole"]
+
+_WIDEST = 60
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother, _SHORT.maxlong = 4, _WIDEST, 2 * _WIDEST, _WIDEST
+_MOST = 8
+_LONGEST = 600
+
+
+def shown(value: Any) -> str:
+    """A value for a message, cut to 60 characters and where it is too deep to read.
+
+    Examples
+    --------
+    >>> shown("a"), len(shown("a" * 10_000))
+    ("'a'", 60)
+    """
+    # Not all of a long text or a deep list is written out first: it may be a file.
+    text = _SHORT.repr(value)
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
+
+
+def listed(values: Iterable[Any], most: int = _MOST, show: Callable[[Any], str] = shown) -> str:
+    """The first few of several values for a message, and how many there are besides.
+
+    Parameters
+    ----------
+    values : iterable
+        Names, states, cells, rows.
+    most : int
+        Of them that are shown.
+    show : callable
+        How; ``str`` for what has been put into words already.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(range(100), 3)
+    ("'a', 'b'", '0, 1, 2 and 97 more')
+    """
+    known = values if isinstance(values, Collection) else list(values)
+    told: list[str] = []
+    for value in islice(known, most):
+        told.append(show(value))
+        if sum(map(len, told)) > _LONGEST:
+            break
+    more = len(known) - len(told)
+    return ", ".join(told) + (f" and {more:,} more" if more else "")
 
 
 def is_number(value: Any) -> bool:
@@ -82,7 +130,7 @@ def checked_number(
     if not inside or (open_low and value == low) or (open_high and value == high):
         if expected is None:
             expected = f"a number in {'(' if open_low else '['}{low:g}, {high:g}{')' if open_high else ']'}"
-        raise InputError(f"{name} must be {expected}, got {value!r}.")
+        raise InputError(f"{name} must be {expected}, got {shown(value)}.")
     number: float = value.item() if hasattr(value, "item") else value
     return number
 
@@ -116,7 +164,7 @@ def whole(name: str, value: Any, low: int = 0, high: int | None = None, *, expec
     if number is None or number < low or (high is not None and number > high):
         if expected is None:
             expected = f"a whole number >= {low}" if high is None else f"a whole number from {low} to {high}"
-        raise InputError(f"{name} must be {expected}, got {value!r}.")
+        raise InputError(f"{name} must be {expected}, got {shown(value)}.")
     return number
 
 
@@ -144,4 +192,4 @@ def choice_of(name: str, value: Any, allowed: Sequence[Any], *, expected: str | 
     mmbn_opt.exceptions.InputError: score must be one of 'bic', 'mdl', got 'aic'.
     """
     if not any(value is one or (isinstance(value, str) and value == one) for one in allowed):
-        raise InputError(f"{name} must be {expected or 'one of ' + ', '.join(map(repr, allowed))}, got {value!r}.")
+        raise InputError(f"{name} must be {expected or 'one of ' + ', '.join(map(repr, allowed))}, got {shown(value)}.")

@@ -1,8 +1,13 @@
 """Errors that users of mmbn_opt meet; each message says what was wrong, the value received, and the cure."""
 
+_LONGEST = 2_000
+
 
 class MmbnError(Exception):
-    """Base class of every error raised on purpose by mmbn_opt."""
+    """Base class of every error raised on purpose by mmbn_opt; a message of more than 2,000 characters is cut."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(_readable(a) if isinstance(a, str) else a for a in args))
 
 
 class InputError(MmbnError, ValueError):
@@ -23,3 +28,11 @@ class MissingDependencyError(MmbnError, ImportError):
 
 class SolverError(MmbnError, RuntimeError):
     """A solver failed and left nothing that could be returned."""
+
+
+def _readable(message: str) -> str:
+    """The message without its middle where it is too long: what is wrong stands first, and the cure last."""
+    if len(message) <= _LONGEST:
+        return message
+    kept = _LONGEST // 2 - 3
+    return f"{message[:kept]} ... {message[-kept:]}"

@@ -40,6 +40,7 @@ def cmm(
         str, typer.Option("--missing", help="Missing cells: error, drop (their rows) or marginalize.")
     ] = "error",
     na: opt.NaValues = "NA,NaN,?",
+    drop: opt.Drop = "",
 ) -> None:
     """Separate classes of numeric rows by mixtures of Gaussians, every row on its side.
 
@@ -58,14 +59,14 @@ def cmm(
         raise InputError(f"--missing must be error, drop or marginalize, got {missing!r}.")
     with open_folder(out) as folder:
         with interruptible():
-            features, labels, dropped = _table(data, target, missing, na)
+            features, labels, dropped = _table(data, target, missing, na, drop)
             problem = MulticlassMargin(
                 features, labels, components, h, xi, tau, cast(Any, penalty), strategy=cast(Any, strategy),
                 xi_growth=xi_growth, missing="marginalize" if missing == "marginalize" else "error", seed=seed,
                 class_name=target, n_dropped=dropped,
             )  # fmt: skip
         progress = Progress(time_limit, sought="classifier", paced=("incumbent", "progress"))
-        with progress, Keeper(folder, lambda states, model: _joined(problem, states, model)):
+        with progress, Keeper(folder, lambda states, model: _joined(problem, states, model), opt.na_values(na)):
             result = solve_parts(
                 problem, solver, time_limit=time_left(time_limit, started), threads=threads, seed=seed,
                 callback=progress,
@@ -75,7 +76,7 @@ def cmm(
         rows = {"violations.csv": violated.to_csv(index=False).encode()} if len(violated) else {}
         hand_over(
             result, folder, lambda: _say(result, features, labels, violated, out),
-            title=f"{problem.title} on {data.name}", extra=rows,
+            title=f"{problem.title} on {data.name}", extra=rows, na_values=opt.na_values(na),
         )  # fmt: skip
     raise typer.Exit(exit_status(result))
 
@@ -87,12 +88,11 @@ def _joined(problem: Any, states: list[Any], model: Any) -> Any:
     return problem.join([*done, model, *starts])
 
 
-def _table(data: Path, target: str, missing: str, na: str) -> tuple[Any, Any, int]:
+def _table(data: Path, target: str, missing: str, na: str, drop: str) -> tuple[Any, Any, int]:
     """Features, labels, and the number of rows left out."""
     from mmbn_opt.data.discrete import check_columns
-    from mmbn_opt.data.readers import read_table
 
-    frame = read_table(data, na_values=opt.na_values(na))
+    frame = opt.read(data, target, na, drop)
     check_columns(frame, target)
     kept = frame.dropna() if missing == "drop" else frame
     if len(frame) and not len(kept):
@@ -106,6 +106,8 @@ def _say(result: Any, features: Any, labels: Any, violated: Any, out: Path) -> N
     """The answer on stdout."""
     import numpy as np
 
+    from mmbn_opt.cli.output import say_remarks
+
     typer.echo(f"status: {result.termination_status} - {result.termination_status.sentence}")
     margins = result.formulation.margins(result.model)
     for part, margin, outcome in zip(result.formulation.parts, margins, result.parts, strict=True):
@@ -113,6 +115,7 @@ def _say(result: Any, features: Any, labels: Any, violated: Any, out: Path) -> N
         told = f"{missed} of {len(part.rows)} rows miss xi" if missed else f"all {len(part.rows)} rows beyond xi"
         typer.echo(f"margin: {margin:12.6f}  {part.name}: {told}; {outcome.termination_status}")
     typer.echo(f"solver: {result.solver_name} {result.solver_version}  seconds: {result.seconds.total:.2f}")
+    say_remarks(result)
     typer.echo("certificate:")
     for check in result.certificate.checks:
         typer.echo(f"  {check}")

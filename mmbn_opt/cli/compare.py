@@ -46,6 +46,7 @@ def compare(
     numeric: opt.Numeric = "",
     missing: opt.Missing = "error",
     na: opt.NaValues = "NA,NaN,?",
+    drop: opt.Drop = "",
     no_discretize: opt.NoDiscretize = False,
     acyclicity: opt.Acyclicity = "auto",
     parent_sets: opt.ParentSets = "all",
@@ -64,8 +65,8 @@ def compare(
         formulations: dict[str, Any] = {}
         with interruptible():
             for path in data:
-                preparation = opt.make_preparation(path, target, categorical, numeric, missing, na, no_discretize)
-                for line in preparation.describe():
+                preparation = opt.make_preparation(path, target, categorical, numeric, missing, na, no_discretize, drop)
+                for line in preparation.describe(remarks=False):
                     remark(line)
                 label = _label(path, formulations)
                 formulations[label] = opt.make_formulation(

@@ -27,6 +27,7 @@ def export(
     numeric: opt.Numeric = "",
     missing: opt.Missing = "error",
     na: opt.NaValues = "NA,NaN,?",
+    drop: opt.Drop = "",
     no_discretize: opt.NoDiscretize = False,
     acyclicity: opt.Acyclicity = "auto",
     parent_sets: opt.ParentSets = "all",
@@ -37,7 +38,7 @@ def export(
     """Write the program of a formulation as LP, MPS or .nl (with the names of its columns as .col), or local scores."""
     if format not in ("lp", "mps", "nl", "jkl"):
         raise InputError(f"--format must be lp, mps, nl or jkl for structure programs, got {format!r}.")
-    preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize)
+    preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize, drop)
     formulation = opt.make_formulation(
         preparation.data, score=score, max_parents=max_parents, p=p, smoothing=smoothing, ess=ess,
         acyclicity=acyclicity, parent_sets=parent_sets, require=require, forbid=forbid, candidates=candidates,

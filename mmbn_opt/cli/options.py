@@ -12,6 +12,7 @@ __all__ = [
     "Candidates",
     "Categorical",
     "Data",
+    "Drop",
     "Ess",
     "Forbid",
     "Gamma",
@@ -28,6 +29,8 @@ __all__ = [
     "make_formulation",
     "make_preparation",
     "na_values",
+    "names_in",
+    "read",
 ]
 
 Data = Annotated[Path, typer.Option("--data", help="CSV (.gz), Parquet or ARFF file.", show_default=False)]
@@ -44,6 +47,7 @@ NaValues = Annotated[
     str, typer.Option("--na", help="Cell texts that mean missing, separated by commas (an empty cell always does).")
 ]
 NoDiscretize = Annotated[bool, typer.Option("--no-discretize", help="Refuse numeric columns instead of cutting them.")]
+Drop = Annotated[str, typer.Option("--drop", help="Columns to leave out, separated by commas.")]
 Acyclicity = Annotated[str, typer.Option("--acyclicity", help="auto, order, order-printed or cluster.")]
 ParentSets = Annotated[
     str, typer.Option("--parent-sets", help="For decomposable scores: all, or the papers' restricted ones (margin).")
@@ -61,26 +65,33 @@ Forbid = Annotated[
 
 
 def make_preparation(
-    data: Path, target: str, categorical: str, numeric: str, missing: str, na: str, no_discretize: bool
+    data: Path, target: str, categorical: str, numeric: str, missing: str, na: str, no_discretize: bool, drop: str
 ) -> Any:
     """Read and prepare a table."""
     from mmbn_opt.data.preparation import Kind, prepare
-    from mmbn_opt.data.readers import read_table
 
     if missing not in ("error", "drop", "state"):
         raise InputError(f"--missing must be error, drop or state, got {missing!r}.")
-    kinds: dict[str, Kind] = dict.fromkeys(_names(categorical), "categorical")
-    for name in _names(numeric):
+    kinds: dict[str, Kind] = dict.fromkeys(names_in(categorical), "categorical")
+    for name in names_in(numeric):
         if name in kinds:
             raise InputError(f"Column {name!r} is named by both --categorical and --numeric.")
         kinds[name] = "numeric"
-    frame = read_table(data, na_values=na_values(na))
+    frame = read(data, target, na, drop)
     return prepare(frame, target, kinds=kinds, missing=missing, discretize=not no_discretize)  # type: ignore[arg-type]
+
+
+def read(data: Path, target: str, na: str, drop: str) -> Any:
+    """The table without the columns to leave out; the class column must stay."""
+    from mmbn_opt.data.columns import left_out
+    from mmbn_opt.data.readers import read_table
+
+    return left_out(read_table(data, na_values=na_values(na)), names_in(drop), target)
 
 
 def na_values(text: str) -> tuple[str, ...]:
     """Cell texts that mean missing; an empty cell always does."""
-    return ("", *_names(text))
+    return ("", *names_in(text))
 
 
 def make_formulation(
@@ -114,7 +125,8 @@ def make_formulation(
     return structure_formulation(score, dataset, p=p, ess=ess, parent_sets=parent_sets, **shared)
 
 
-def _names(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
+    """Names that are separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 

@@ -7,7 +7,7 @@ import typer
 from mmbn_opt._budget import now
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["exit_status", "say_result", "time_left"]
+__all__ = ["exit_status", "say_remarks", "say_result", "time_left"]
 
 
 def time_left(time_limit: float | None, started: float) -> float | None:
@@ -32,9 +32,21 @@ def say_result(result: Any) -> None:
     width = max(len(name) for name in result.model.parents)
     for name, parents in result.model.parents.items():
         typer.echo(f"  {name:<{width}} <- {', '.join(parents) or '(no parents)'}")
+    say_remarks(result)
     typer.echo("certificate:")
     for check in result.certificate.checks:
         typer.echo(f"  {check}")
+
+
+def say_remarks(result: Any) -> None:
+    """What was odd about the table, on stdout with the answer that it bears on."""
+    from mmbn_opt.data.findings import remark_lines
+
+    lines = remark_lines(result.remarks)
+    if lines:
+        typer.echo("remarks on the data:")
+    for line in lines:
+        typer.echo(f"  {line}")
 
 
 def exit_status(result: Any) -> int:

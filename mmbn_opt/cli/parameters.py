@@ -56,6 +56,7 @@ def parameters(
     numeric: opt.Numeric = "",
     missing: opt.Missing = "error",
     na: opt.NaValues = "NA,NaN,?",
+    drop: opt.Drop = "",
     no_discretize: opt.NoDiscretize = False,
 ) -> None:
     """Learn the parameters of a structure: maximum likelihood, smooth margin or conditional likelihood."""
@@ -79,15 +80,16 @@ def parameters(
     )  # fmt: skip
     with open_folder(out) as folder:
         with interruptible():
-            preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize)
-            for line in preparation.describe():
+            preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize, drop)
+            for line in preparation.describe(remarks=False):
                 remark(line)
             dataset = preparation.data
             graph = _structure(structure, dataset, seed, smoothing)
             learning = Learning.of(dataset, graph, settings)
         if learning.by_choice:
             learning = _chosen(learning, time_left(time_limit, started))
-        with Progress(time_limit) as progress, Keeper(folder, lambda states, model: as_network(model)):
+        keeper = Keeper(folder, lambda states, model: as_network(model), opt.na_values(na))
+        with Progress(time_limit) as progress, keeper:
             result = learning.solve(time_left(time_limit, started), progress)
         result = replace(found(result), model=as_network(result.model))
 
@@ -99,7 +101,9 @@ def parameters(
             rate = classification_rate(result.model, dataset)
             typer.echo(f"accuracy on all {dataset.n_samples} rows given: {rate:.4f}")
 
-        hand_over(result, folder, say, title=f"{learning.formulation.title} on {data.name}")
+        hand_over(
+            result, folder, say, title=f"{learning.formulation.title} on {data.name}", na_values=opt.na_values(na)
+        )
     raise typer.Exit(exit_status(result))
 
 

@@ -19,14 +19,21 @@ def predict(
         Path, typer.Option("--data", help="Rows to classify: CSV (.gz), Parquet or ARFF.", show_default=False)
     ],
     out: Annotated[Path, typer.Option("--out", help="CSV file for the predictions.", show_default=False)],
-    na: opt.NaValues = "NA,NaN,?",
+    na: Annotated[
+        str | None,
+        typer.Option(
+            "--na", help="Cell texts that mean missing, separated by commas; those that the model was learned with."
+        ),
+    ] = None,
+    drop: opt.Drop = "",
     unseen: Annotated[str, typer.Option("--unseen", help="Labels never seen in training: error or missing.")] = "error",
 ) -> None:
     """Classify rows; where the file has the class column too, say how many were right."""
     import numpy as np
     import pandas as pd
 
-    from mmbn_opt.data.readers import read_table
+    from mmbn_opt.data.columns import left_out
+    from mmbn_opt.data.readers import NA_VALUES, read_table
     from mmbn_opt.interop.atomic import write_text_atomic
     from mmbn_opt.interop.models import find_model, load_model
     from mmbn_opt.mixtures.classifier import MixtureClassifier
@@ -37,7 +44,8 @@ def predict(
     if notice:
         typer.echo(notice, err=True)
     fitted = load_model(path)
-    frame = read_table(data, na_values=opt.na_values(na))
+    missing = fitted.na_values if na is None else opt.na_values(na)
+    frame = left_out(read_table(data, na_values=NA_VALUES if missing is None else missing), opt.names_in(drop))
     if isinstance(fitted, MixtureClassifier):
         name, classes, states = fitted.class_name, fitted.classes, fitted.classes.tolist()
         probabilities = fitted.predict_proba(frame)

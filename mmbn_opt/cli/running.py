@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -52,13 +53,21 @@ class Keeper:
     folder : RunFolder
     to_model : callable (states, model) -> model
         From the states of the runs so far and the last one's model to what is to be kept; the model itself by default.
+    na_values : tuple of str or None
+        For the model to remember.
     """
 
-    def __init__(self, folder: Any, to_model: Callable[[list[Any], Any], Any] = lambda states, model: model) -> None:
+    def __init__(
+        self,
+        folder: Any,
+        to_model: Callable[[list[Any], Any], Any] = lambda states, model: model,
+        na_values: tuple[str, ...] | None = None,
+    ) -> None:
         from mmbn_opt.solving.job import observing
 
         self._folder = folder
         self._to_model = to_model
+        self._na_values = na_values
         self._states: list[Any] = []
         self._observing = observing(self._states.append)
         self._ended = threading.Event()
@@ -101,7 +110,7 @@ class Keeper:
 
         try:
             contents = unfinished_contents(
-                self._to_model(list(self._states), model),
+                _remembering(self._to_model(list(self._states), model), self._na_values),
                 state.recorder.snapshot(),
                 formulation=type(state.formulation).__name__,
                 source=state.best_source,
@@ -131,15 +140,22 @@ def hand_over(
     title: str,
     comparison: list[dict[str, Any]] | None = None,
     extra: Mapping[str, bytes] | None = None,
+    na_values: tuple[str, ...] | None = None,
 ) -> None:
     """Say the answer, then write it: it must not be lost with a disk that is full, nor with a reader who has left."""
     from mmbn_opt.display.report import render_report
     from mmbn_opt.interop.result_files import write_result_files
 
+    result = replace(result, model=_remembering(result.model, na_values))
     with saying_first(say):
         report = render_report(result, comparison=comparison, title=title, command=command_line())
         writing(folder, lambda: write_result_files(result, folder, report_html=report, extra=extra))
     typer.echo(f"report: {folder.path / 'report.html'}")
+
+
+def _remembering(model: Any, na_values: tuple[str, ...] | None) -> Any:
+    """The model, which knows what cells were read as missing."""
+    return model if model is None or na_values is None else replace(model, na_values=na_values)
 
 
 @contextmanager

@@ -35,6 +35,7 @@ def structure(
     numeric: opt.Numeric = "",
     missing: opt.Missing = "error",
     na: opt.NaValues = "NA,NaN,?",
+    drop: opt.Drop = "",
     no_discretize: opt.NoDiscretize = False,
     acyclicity: opt.Acyclicity = "auto",
     parent_sets: opt.ParentSets = "all",
@@ -52,14 +53,14 @@ def structure(
 
     with open_folder(out) as folder:
         with interruptible():
-            preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize)
-            for line in preparation.describe():
+            preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize, drop)
+            for line in preparation.describe(remarks=False):
                 remark(line)
             formulation = opt.make_formulation(
                 preparation.data, score=score, max_parents=max_parents, p=p, smoothing=smoothing, ess=ess,
                 acyclicity=acyclicity, parent_sets=parent_sets, require=require, forbid=forbid, candidates=candidates,
             )  # fmt: skip
-        with Progress(time_limit) as progress, Keeper(folder):
+        with Progress(time_limit) as progress, Keeper(folder, na_values=opt.na_values(na)):
             result = solve(
                 formulation,
                 solver,
@@ -70,5 +71,8 @@ def structure(
                 callback=progress,
             )
         result = replace(found(result), settings={**result.settings, "time_limit": time_limit})
-        hand_over(result, folder, lambda: say_result(result), title=f"{formulation.title} of {data.name}")
+        hand_over(
+            result, folder, lambda: say_result(result), title=f"{formulation.title} of {data.name}",
+            na_values=opt.na_values(na),
+        )  # fmt: skip
     raise typer.Exit(exit_status(result))

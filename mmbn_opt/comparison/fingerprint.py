@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Set
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -14,7 +14,8 @@ __all__ = ["fingerprint"]
 def fingerprint(*values: Any) -> str:
     """32 hexadecimal digits that depend on the content of `values` alone.
 
-    Dataclasses are taken by their fields, so that what they cache does not matter; arrays by type, shape and bytes;
+    Dataclasses are taken by their fields, so that what they cache does not matter, but for fields with the metadata
+    ``{"content": False}``, which are remarks on the rest; arrays by type, shape and bytes;
     mappings and sets without regard to order. A class counts by its name, so that it may move to another module.
 
     Examples
@@ -34,6 +35,10 @@ def _digest(value: Any) -> bytes:
         state.update(len(part).to_bytes(8, "little"))
         state.update(part)
     return state.digest()
+
+
+def _is_content(field: Field[Any]) -> bool:
+    return field.init and bool(field.metadata.get("content", True))
 
 
 def _parts(value: Any) -> tuple[str, list[bytes]]:
@@ -58,7 +63,7 @@ def _parts(value: Any) -> tuple[str, list[bytes]]:
     if isinstance(value, type):
         return "class", [value.__qualname__.encode()]
     if is_dataclass(value):
-        return kind, [_digest((f.name, getattr(value, f.name))) for f in fields(value) if f.init]
+        return kind, [_digest((f.name, getattr(value, f.name))) for f in fields(value) if _is_content(f)]
     # Tables, sparse matrices, functions: joblib knows how to take them by content.
     import joblib
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from mmbn_opt._arguments import listed
 from mmbn_opt.comparison.judgement import COLUMNS, judge, table_row
 from mmbn_opt.comparison.metrics import PerformanceProfile, profile_of, shifted_geometric_mean
 from mmbn_opt.comparison.plan import LeftOut
@@ -144,7 +145,9 @@ class Comparison(pd.DataFrame):
             wanted = list(formulations)
             unknown = sorted(set(wanted) - set(part["formulation"]))
             if unknown:
-                raise InputError(f"unknown formulations {unknown}; the table holds {sorted(set(part['formulation']))}.")
+                raise InputError(
+                    f"unknown formulations {unknown}; the table holds [{listed(sorted(set(part['formulation'])))}]."
+                )
             part = part[part["formulation"].isin(wanted)]
         problems = [f"{label} {seed}" for label, seed in zip(part["formulation"], part["seed"], strict=True)]
         times = pd.DataFrame({"problem": problems, "solver": list(part["solver"]), "seconds": list(part[measure])})

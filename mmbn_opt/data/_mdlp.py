@@ -1,5 +1,7 @@
 """Cut points of one numeric column by minimal entropy with the MDL stop, and the names of the intervals."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -75,13 +77,15 @@ def mdlp_cut_points(
     return _midpoints(x[starts[groups]], x[starts[groups + 1]])
 
 
-def interval_labels(cuts: ArrayLike) -> tuple[str, ...]:
+def interval_labels(cuts: ArrayLike, text: Callable[[float], str] = repr) -> tuple[str, ...]:
     """Names of the intervals between cut points: unique, and exact when read back as numbers.
 
     Parameters
     ----------
     cuts : float array, shape (k,)
         Strictly increasing.
+    text : callable
+        How a cut is written. ``repr`` gives the fewest digits that still name this double and no other.
 
     Returns
     -------
@@ -94,8 +98,7 @@ def interval_labels(cuts: ArrayLike) -> tuple[str, ...]:
     >>> interval_labels([])
     ('(-inf, inf)',)
     """
-    # repr gives the fewest digits that still name this double and no other.
-    edges = ["-inf", *(repr(float(cut)) for cut in np.asarray(cuts, dtype=np.float64)), "inf"]
+    edges = ["-inf", *(text(float(cut)) for cut in np.asarray(cuts, dtype=np.float64)), "inf"]
     last = len(edges) - 2
     return tuple(f"({edges[k]}, {edges[k + 1]}{')' if k == last else ']'}" for k in range(last + 1))
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import leave_in_time
 from mmbn_opt.data.discrete import DiscreteDataset
@@ -152,7 +153,7 @@ def refuse_large_network(data: DiscreteDataset, parents: Sequence[Sequence[int]]
     if sum(cells) > MAX_NETWORK_CELLS:
         names = (*data.feature_names, data.class_name)
         largest = sorted(range(len(cells)), key=lambda node: -cells[node])[:3]
-        told = ", ".join(f"{names[node]!r} {cells[node]:,}" for node in largest)
+        told = ", ".join(f"{shown(names[node])} {cells[node]:,}" for node in largest)
         raise SizeLimitError(
             f"The tables of this network would have {sum(cells):,} cells, the largest {told}; the limit is "
             f"{MAX_NETWORK_CELLS:,}. Use fewer parents, merge states, or leave such columns out."
@@ -162,7 +163,7 @@ def refuse_large_network(data: DiscreteDataset, parents: Sequence[Sequence[int]]
 def _refuse_table(data: DiscreteDataset, nodes: Iterable[int], cells: int) -> None:
     if cells > MAX_TABLE_CELLS:
         names, card = (*data.feature_names, data.class_name), data.cardinalities
-        states = ", ".join(f"{names[node]!r} ({card[node]:,})" for node in nodes)
+        states = ", ".join(f"{shown(names[node])} ({card[node]:,})" for node in nodes)
         raise SizeLimitError(
             f"A table over the states of {states} would have {cells:,} cells; the limit is {MAX_TABLE_CELLS:,}. "
             "Use fewer parents, merge states, or leave such a column out."

@@ -1,6 +1,6 @@
 """Discrete data sets: integer codes beside the names and labels that they stand for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -9,7 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.columns import frame_of_array, left_out
+from mmbn_opt.data.findings import Finding, tell
+from mmbn_opt.data.inspection import feature_findings, label_findings, refuse_fractions, refuse_quantity
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 
@@ -42,6 +46,8 @@ class DiscreteDataset:
         Number of samples that a row stands for.
     n_dropped : int
         Rows left out because of missing cells or zero weight.
+    remarks : tuple of Finding
+        What was odd about the table.
 
     Examples
     --------
@@ -61,6 +67,7 @@ class DiscreteDataset:
     target: DiscreteVariable
     sample_weight: FloatArray = field(repr=False)
     n_dropped: int = 0
+    remarks: tuple[Finding, ...] = field(default=(), repr=False, metadata={"content": False})
 
     def __post_init__(self) -> None:
         n_rows = len(self.target_codes)
@@ -72,7 +79,9 @@ class DiscreteDataset:
         names = [v.name for v in (*self.features, self.target)]
         repeated = sorted({n for n in names if names.count(n) > 1})
         if repeated:
-            raise InputError(f"Column names must be distinct; repeated: {repeated}. Rename or drop the copies.")
+            raise InputError(
+                f"Column names must be distinct; repeated: [{listed(repeated)}]. Rename or drop the copies."
+            )
 
     def __repr__(self) -> str:
         return (
@@ -123,6 +132,7 @@ class DiscreteDataset:
         *,
         missing: MissingPolicy = "error",
         sample_weight: Any = None,
+        ignore: Iterable[str] = (),
     ) -> "DiscreteDataset":
         """Take every column as categorical (numbers with a fraction are refused: see `mmbn_opt.prepare`).
 
@@ -136,8 +146,11 @@ class DiscreteDataset:
             Missing feature cells: refuse, leave their rows out, or make "missing" a state of the column.
         sample_weight : array-like (n_samples,) or None
             Non-negative; a row of weight 0 is left out.
+        ignore : iterable of str
+            Columns to leave out.
         """
-        frame = named_by_text(frame)
+        target = str(target)
+        frame = left_out(named_by_text(frame), ignore, target)
         check_columns(frame, target)
         complete_target(frame, target)
         weight = checked_weight(sample_weight, len(frame))
@@ -152,13 +165,16 @@ class DiscreteDataset:
                 )
         n_dropped = int((~keep).sum())
         frame, weight = frame[keep], weight[keep]
+        refuse_quantity(frame[target], target)
         for name in frame.columns:
-            _refuse_fractions(name, frame[name])
+            refuse_fractions(name, frame[name])
         columns = [c for c in frame.columns if c != target]
         variables = tuple(DiscreteVariable.infer(c, frame[c], missing_state=missing == "state") for c in columns)
         label = DiscreteVariable.infer(target, complete_target(frame, target))
         data = cls.from_variables(frame, variables, label, missing=missing, sample_weight=weight)
-        return replace(data, n_dropped=n_dropped)
+        remarks = (*feature_findings(frame, variables, data.codes), *label_findings(frame[target], target, weight))
+        tell(remarks)
+        return replace(data, n_dropped=n_dropped, remarks=remarks)
 
     @classmethod
     def from_variables(
@@ -183,9 +199,9 @@ class DiscreteDataset:
             counts = {
                 v.name: int((codes[keep, j] < 0).sum()) for j, v in enumerate(features) if (codes[keep, j] < 0).any()
             }
-            listed = ", ".join(f"{name!r} ({n} cells)" for name, n in counts.items())
+            told = listed([f"{shown(name)} ({n} cells)" for name, n in counts.items()], show=str)
             raise InputError(
-                f'Missing cells in {listed}. Pass missing="drop" to leave those rows out '
+                f'Missing cells in {told}. Pass missing="drop" to leave those rows out '
                 'or missing="state" to make missing a state.'
             )
         if missing == "drop":
@@ -204,12 +220,13 @@ class DiscreteDataset:
         class_name: str = "class",
         missing: MissingPolicy = "error",
         sample_weight: Any = None,
+        ignore: Iterable[str] = (),
     ) -> "DiscreteDataset":
         """From a 2-D array (or a DataFrame) of labels and a 1-D array of class labels.
 
         Features are called ``x0, x1, ...`` unless named; the class is called ``class``.
         """
-        frame = X.copy() if isinstance(X, pd.DataFrame) else _frame_from_array(X, feature_names)
+        frame = X.copy() if isinstance(X, pd.DataFrame) else frame_of_array(X, feature_names)
         labels = (
             y
             if isinstance(y, pd.Series)
@@ -217,12 +234,13 @@ class DiscreteDataset:
         )
         if len(labels) != len(frame):
             raise InputError(f"X has {len(frame)} rows, y has {len(labels)}.")
-        if class_name in frame.columns:
-            raise InputError(f"A feature is already called {class_name!r}; pass another class_name.")
+        class_name = str(class_name)
+        if class_name in map(str, frame.columns):
+            raise InputError(f"A feature is already called {shown(class_name)}; pass another class_name.")
         frame[class_name] = (
             labels.to_numpy() if not isinstance(labels.dtype, pd.CategoricalDtype) else labels.set_axis(frame.index)
         )
-        return cls.from_frame(frame, class_name, missing=missing, sample_weight=sample_weight)
+        return cls.from_frame(frame, class_name, missing=missing, sample_weight=sample_weight, ignore=ignore)
 
     def subset(self, rows: Any) -> "DiscreteDataset":
         """The given rows (index array, boolean mask or slice), all labels kept."""
@@ -263,7 +281,8 @@ class DiscreteDataset:
         if len(self.observed_classes()) < 2:
             only = self.target.states[int(self.target_codes[0])]
             raise InputError(
-                f"The class column {self.class_name!r} holds only {only!r}; margins need at least two classes. "
+                f"The class column {shown(self.class_name)} holds only {shown(only)}; margins need at least two "
+                "classes. "
                 "Check the target column."
             )
         if (self.codes < 0).any():
@@ -275,9 +294,9 @@ def check_columns(frame: pd.DataFrame, target: str | None) -> None:
     names = [str(c) for c in frame.columns]
     repeated = sorted({n for n in names if names.count(n) > 1})
     if repeated:
-        raise InputError(f"Column names must be distinct; repeated: {repeated}. Rename or drop the copies.")
+        raise InputError(f"Column names must be distinct; repeated: [{listed(repeated)}]. Rename or drop the copies.")
     if target is not None and target not in frame.columns:
-        raise InputError(f"There is no target column {target!r}; the columns are {names}.")
+        raise InputError(f"There is no target column {shown(target)}; the columns are [{listed(names)}].")
 
 
 def encode_features(
@@ -287,7 +306,7 @@ def encode_features(
     frame = named_by_text(frame)
     absent = [v.name for v in features if v.name not in frame.columns]
     if absent:
-        raise InputError(f"Columns {absent} are absent; the data have {[str(c) for c in frame.columns]}.")
+        raise InputError(f"Columns [{listed(absent)}] are absent; the data have [{listed(map(str, frame.columns))}].")
     codes = np.empty((len(frame), len(features)), dtype=np.int32, order="F")
     for j, variable in enumerate(features):
         codes[:, j] = variable.encode(frame[variable.name], unseen=unseen)
@@ -317,23 +336,11 @@ def complete_target(frame: pd.DataFrame, target: str) -> pd.Series:
     n_missing = int(labels.isna().sum())
     if n_missing:
         raise InputError(
-            f"The class column {target!r} is missing in {n_missing} of {len(labels)} rows; label or remove them."
+            f"The class column {shown(target)} is missing in {n_missing} of {len(labels)} rows; label or remove them."
         )
     if not len(labels):
         raise InputError("The data have no rows (left); nothing can be learned from them.")
     return labels
-
-
-def _refuse_fractions(name: str, values: pd.Series) -> None:
-    if pd.api.types.is_float_dtype(values.dtype):
-        numbers = values.dropna().astype("float64").to_numpy()
-        if not np.isfinite(numbers).all():
-            raise InputError(f"Column {name!r} holds an infinite value; only finite numbers can be used.")
-        if (numbers != np.round(numbers)).any():
-            raise InputError(
-                f"Column {name!r} is numeric with {len(np.unique(numbers))} distinct values; discretize it first "
-                "(mmbn_opt.prepare(frame, target) or MDLPDiscretizer), or turn its values into strings."
-            )
 
 
 def checked_weight(sample_weight: Any, n_rows: int) -> FloatArray:
@@ -347,13 +354,3 @@ def checked_weight(sample_weight: Any, n_rows: int) -> FloatArray:
     if len(bad):
         raise InputError(f"sample_weight must be finite and >= 0; row {bad[0]} has {float(weight[bad[0]])!r}.")
     return weight
-
-
-def _frame_from_array(X: Any, feature_names: Sequence[str] | None) -> pd.DataFrame:
-    array = np.asarray(X)
-    if array.ndim != 2:
-        raise InputError(f"X must be two-dimensional (n_samples, n_features), got shape {array.shape}.")
-    names = [f"x{j}" for j in range(array.shape[1])] if feature_names is None else [str(n) for n in feature_names]
-    if len(names) != array.shape[1]:
-        raise InputError(f"{len(names)} feature names for {array.shape[1]} columns.")
-    return pd.DataFrame(array, columns=names)

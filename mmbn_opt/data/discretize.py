@@ -10,8 +10,10 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data._mdlp import check_weights, interval_labels, mdlp_cut_points
+from mmbn_opt.data.cells import has_moments, moments_as_numbers, numbers_in
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["MDLPDiscretizer", "interval_labels", "mdlp_cut_points"]
@@ -126,7 +128,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
 
     def _check_output(self) -> None:
         if self.output not in ("codes", "labels"):
-            raise InputError(f"MDLPDiscretizer has no output {self.output!r}. Use 'codes' or 'labels'.")
+            raise InputError(f"MDLPDiscretizer has no output {shown(self.output)}. Use 'codes' or 'labels'.")
 
     def _matrix(self, X: Any, *, reset: bool) -> FloatArray:
         """X as floats with NaN for missing cells; columns that can't be are refused by name."""
@@ -141,11 +143,11 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             matrix = _frame_to_floats(X)
         else:
             _refuse_text(X)
-            matrix = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+            matrix = validate_data(self, moments_as_numbers(X), reset=reset, dtype=np.float64, ensure_all_finite=False)
             names = [str(j) for j in range(matrix.shape[1])]
         infinite = np.isinf(matrix).sum(axis=0)
         if infinite.any():
-            told = ", ".join(f"{names[j]} ({infinite[j]} cells)" for j in np.flatnonzero(infinite))
+            told = listed([f"{names[j]} ({infinite[j]} cells)" for j in np.flatnonzero(infinite)], show=str)
             raise InputError(
                 f"Infinite values in column {told}: an infinite cell has no midpoint to its neighbour. Replace it by "
                 "NaN (missing) or by a finite limit."
@@ -194,8 +196,10 @@ def _frame_to_floats(frame: pd.DataFrame) -> FloatArray:
         column = frame.iloc[:, j]
         if _is_numeric(column):
             matrix[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        elif has_moments(column):
+            matrix[:, j] = numbers_in(column)
         else:
-            refused.append(f"{name!r} ({column.dtype})")
+            refused.append(f"{shown(name)} ({column.dtype})")
     if refused:
         raise InputError(_not_numeric(refused))
     return matrix
@@ -219,13 +223,14 @@ def _refuse_text(X: Any) -> None:
     for j in range(cells.shape[1]):
         text = next((cell for cell in cells[:, j] if isinstance(cell, (str, bytes))), None)
         if text is not None:
-            refused.append(f"{j} (holds {str(text)!r})")
+            refused.append(f"{j} (holds {shown(str(text))})")
     if refused:
         raise InputError(_not_numeric(refused))
 
 
 def _not_numeric(columns: Sequence[str]) -> str:
     return (
-        f"Columns that are not numeric: {', '.join(columns)}. Pass only numeric columns: categorical ones need no "
+        f"Columns that are not numeric: {listed(columns, show=str)}. Pass only numeric columns: categorical ones "
+        "need no "
         "discretization; numbers stored as text can be converted by pandas.to_numeric."
     )

@@ -8,9 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mmbn_opt._arguments import whole
+from mmbn_opt._arguments import listed, shown, whole
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.cells import moments_as_numbers
 from mmbn_opt.data.discrete import checked_weight
+from mmbn_opt.data.findings import Finding, tell
+from mmbn_opt.data.inspection import matrix_findings, refuse_quantity
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["NumericDataset", "as_matrix", "check_components", "plain", "repeated_rows"]
@@ -36,6 +39,8 @@ class NumericDataset:
         A constant feature has scale 1.
     n_dropped : int
         Rows that the caller left out before.
+    remarks : tuple of Finding
+        What was odd about the table.
 
     Examples
     --------
@@ -51,10 +56,18 @@ class NumericDataset:
     location: FloatArray = field(repr=False)
     scale: FloatArray = field(repr=False)
     n_dropped: int = 0
+    remarks: tuple[Finding, ...] = field(default=(), repr=False, metadata={"content": False})
 
     @classmethod
     def from_arrays(
-        cls, X: Any, y: Any, *, missing: Literal["error", "marginalize"] = "error", n_dropped: int = 0
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        missing: Literal["error", "marginalize"] = "error",
+        n_dropped: int = 0,
+        class_name: str = "class",
+        tells: bool = True,
     ) -> "NumericDataset":
         """Check and standardise.
 
@@ -67,6 +80,10 @@ class NumericDataset:
             What NaN in `X` means: an error, or a value to be summed out of the densities.
         n_dropped : int
             Told in reports.
+        class_name : str
+            What the labels are called in messages.
+        tells : bool
+            False where what is odd was logged before: the table is a part of another.
 
         Raises
         ------
@@ -74,11 +91,13 @@ class NumericDataset:
             For anything that cannot be learned from; the message names the column or the row.
         """
         if missing not in ("error", "marginalize"):
-            raise InputError(f'missing must be "error" or "marginalize", got {missing!r}.')
+            raise InputError(f'missing must be "error" or "marginalize", got {shown(missing)}.')
         names = _names_of(X)
         x = as_matrix(X, names)
         _refuse_missing(x, names, missing)
         classes, codes = _labels(y, len(x))
+        if tells:
+            refuse_quantity(pd.Series(classes[codes]), class_name)
         # Summed in ascending order: the order of the rows must not matter, not even in the last digit.
         ascending = np.sort(x, axis=0)
         location = np.nanmean(ascending, axis=0)
@@ -87,7 +106,10 @@ class NumericDataset:
         scale = np.where(constant, 1.0, scale)
         z = np.where(constant & ~np.isnan(x), 0.0, (x - location) / scale)
         z.flags.writeable = False
-        return cls(z, codes, classes, names, location, scale, n_dropped)
+        remarks = matrix_findings(x, names, constant, pd.Series(classes[codes]), class_name)
+        if tells:
+            tell(remarks)
+        return cls(z, codes, classes, names, location, scale, n_dropped, remarks)
 
     @property
     def n_samples(self) -> int:
@@ -120,7 +142,7 @@ class NumericDataset:
             rows = self.z[self.codes == c]
             if len(rows) < n_components:
                 raise InputError(
-                    f"Class {plain(self.classes[c])!r} has {len(rows)} samples, fewer than "
+                    f"Class {shown(plain(self.classes[c]))} has {len(rows)} samples, fewer than "
                     f"n_components={n_components}; lower n_components or merge classes."
                 )
 
@@ -155,20 +177,25 @@ def plain(label: Any) -> Any:
 
 def as_matrix(X: Any, names: Sequence[str]) -> FloatArray:
     """Features as float64 (n_samples, n_features); columns of a frame are matched by name."""
+    X = moments_as_numbers(X)
     if isinstance(X, pd.DataFrame):
         frame = X.set_axis([str(c) for c in X.columns], axis=1)
         repeated = sorted({c for c in frame.columns if list(frame.columns).count(c) > 1})
         if repeated:
-            raise InputError(f"Column names must be distinct; repeated: {repeated}. Rename or drop the copies.")
+            raise InputError(
+                f"Column names must be distinct; repeated: [{listed(repeated)}]. Rename or drop the copies."
+            )
         absent = [name for name in names if name not in frame.columns]
         if absent:
-            raise InputError(f"Columns {absent} are absent; the data have {list(frame.columns)}.")
+            raise InputError(f"Columns [{listed(absent)}] are absent; the data have [{listed(frame.columns)}].")
         # A column without any value has no type of its own: as a file's column it comes in as text.
         empty = {name: np.nan for name in names if len(frame) and frame[name].isna().all()}
         frame = frame.assign(**empty)
         bad = [name for name in names if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
         if bad:
-            raise InputError(f"Columns {bad} are not numeric; Gaussian mixtures need numbers. Encode or drop them.")
+            raise InputError(
+                f"Columns [{listed(bad)}] are not numeric; Gaussian mixtures need numbers. Encode or drop them."
+            )
         x = frame[list(names)].to_numpy(dtype=np.float64, na_value=np.nan)
     else:
         try:
@@ -178,7 +205,7 @@ def as_matrix(X: Any, names: Sequence[str]) -> FloatArray:
     if x.ndim != 2:
         raise InputError(f"X must be two-dimensional (n_samples, n_features), got shape {x.shape}.")
     if x.shape[1] != len(names):
-        raise InputError(f"X has {x.shape[1]} columns; {len(names)} were learned from: {list(names)[:8]}.")
+        raise InputError(f"X has {x.shape[1]} columns; {len(names)} were learned from: [{listed(names)}].")
     with np.errstate(invalid="ignore"):
         too_large = np.argwhere(np.abs(x) > LARGEST)
     if len(too_large):
@@ -208,14 +235,15 @@ def _refuse_missing(x: FloatArray, names: Sequence[str], missing: str) -> None:
         raise InputError("X has no rows; nothing can be learned from it.")
     absent = np.isnan(x).sum(axis=0)
     if absent.any() and missing == "error":
-        told = ", ".join(f"{name!r} ({count})" for name, count in zip(names, absent, strict=True) if count)
+        counted = [f"{shown(name)} ({count})" for name, count in zip(names, absent, strict=True) if count]
+        told = listed(counted, show=str)
         raise InputError(
             f"Missing values (NaN) in column {told}; fill them, drop the rows, or sum them out of the densities with "
             'missing="marginalize".'
         )
     empty = [name for name, count in zip(names, absent, strict=True) if count == len(x)]
     if empty:
-        raise InputError(f"Columns {empty} have no value at all; drop them.")
+        raise InputError(f"Columns [{listed(empty)}] have no value at all; drop them.")
 
 
 def _labels(y: Any, n_samples: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -227,6 +255,6 @@ def _labels(y: Any, n_samples: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     classes, codes = np.unique(np.asarray(y).ravel(), return_inverse=True)
     if len(classes) < 2:
         raise InputError(
-            f"y holds one class only, {plain(classes[0])!r}; margins need at least two classes. Check the labels."
+            f"y holds one class only, {shown(plain(classes[0]))}; margins need at least two classes. Check the labels."
         )
     return classes, codes.astype(np.intp)

@@ -1,12 +1,23 @@
 """From a raw table to discrete data: column kinds, discretization, missing cells; the same choices everywhere."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from mmbn_opt._arguments import listed, shown
+from mmbn_opt.data.cells import (
+    are_moments,
+    has_moments,
+    holds_objects,
+    is_numeric,
+    moment_text,
+    numbers_in,
+    of_one_type,
+)
+from mmbn_opt.data.columns import left_out, with_columns
 from mmbn_opt.data.discrete import (
     DiscreteDataset,
     MissingPolicy,
@@ -16,6 +27,8 @@ from mmbn_opt.data.discrete import (
     named_by_text,
 )
 from mmbn_opt.data.discretize import interval_labels, mdlp_cut_points
+from mmbn_opt.data.findings import Finding, remark_lines, tell
+from mmbn_opt.data.inspection import decimal_commas, feature_findings, label_findings, refuse_quantity
 from mmbn_opt.data.variable import MISSING_LABEL, DiscreteVariable
 from mmbn_opt.exceptions import InputError
 
@@ -49,31 +62,52 @@ class Preparation:
             frame, self.data.features, self.data.target, missing=policy, unseen=unseen
         )
 
-    def describe(self) -> list[str]:
-        """One line a feature: its kind and its states or cut points."""
+    @property
+    def remarks(self) -> tuple[Finding, ...]:
+        """What was odd about the table."""
+        return self.data.remarks
+
+    def describe(self, *, remarks: bool = True) -> list[str]:
+        """One line a feature: its kind and its states or cut points; then what was odd about the table.
+
+        Parameters
+        ----------
+        remarks : bool
+            False leaves out what the log has said already.
+        """
         lines = []
         for variable in self.data.features:
             if variable.cuts is None:
                 lines.append(f"{variable.name}: categorical, {variable.cardinality} states")
             else:
-                cuts = ", ".join(f"{c:g}" for c in variable.cuts) or "none (constant)"
+                cuts = ", ".join(_short(text) for text in variable.cut_texts) or "none (constant)"
                 lines.append(f"{variable.name}: numeric, MDLP cuts {cuts}")
-        return lines
+        return lines + (remark_lines(self.remarks) if remarks else [])
+
+
+def _short(cut: str) -> str:
+    try:
+        return f"{float(cut):g}"
+    except ValueError:
+        return cut
 
 
 def column_kinds(frame: pd.DataFrame, target: str, kinds: Mapping[str, Kind] | None = None) -> dict[str, Kind]:
     """Kind of every feature column.
 
     Given `kinds` win. Else strings, categories and bools are categorical, integer columns with at most 10 distinct
-    values are categorical, other numbers are numeric.
+    values are categorical, other numbers are numeric, moments and durations too, and text that holds nothing but
+    numbers with a decimal comma.
     """
-    given = dict(kinds or {})
+    given = {str(name): kind for name, kind in dict(kinds or {}).items()}
     known = [c for c in frame.columns if c != target]
     for name, kind in given.items():
         if name not in known:
-            raise InputError(f"kinds names the unknown column {name!r}; the feature columns are {known}.")
+            raise InputError(
+                f"kinds names the unknown column {shown(name)}; the feature columns are [{listed(known)}]."
+            )
         if kind not in ("categorical", "numeric"):
-            raise InputError(f'The kind of column {name!r} must be "categorical" or "numeric", got {kind!r}.')
+            raise InputError(f'The kind of column {shown(name)} must be "categorical" or "numeric", got {shown(kind)}.')
     found: dict[str, Kind] = {}
     for name in known:
         found[name] = given.get(name) or _guess_kind(frame[name])
@@ -81,15 +115,12 @@ def column_kinds(frame: pd.DataFrame, target: str, kinds: Mapping[str, Kind] | N
 
 
 def _guess_kind(values: pd.Series) -> Kind:
-    dtype = values.dtype
-    if (
-        isinstance(dtype, pd.CategoricalDtype)
-        or pd.api.types.is_bool_dtype(dtype)
-        or not pd.api.types.is_numeric_dtype(dtype)
-    ):
-        return "categorical"
+    if not is_numeric(values):
+        return "numeric" if decimal_commas(values) else "categorical"
+    if has_moments(values):
+        return "numeric"
     numbers = values.dropna()
-    whole = pd.api.types.is_integer_dtype(dtype) or (values.hasnans and bool((numbers == numbers.round()).all()))
+    whole = pd.api.types.is_integer_dtype(values.dtype) or (values.hasnans and bool((numbers == numbers.round()).all()))
     return "categorical" if whole and numbers.nunique() <= MAX_INTEGER_STATES else "numeric"
 
 
@@ -101,8 +132,12 @@ def prepare(
     missing: MissingPolicy = "error",
     discretize: bool = True,
     sample_weight: Any = None,
+    ignore: Iterable[str] = (),
 ) -> Preparation:
     """Prepare training rows: choose kinds, discretize numeric columns by MDLP, treat missing cells.
+
+    What is odd about the table (identifiers, dates as text, numbers with a few odd cells, columns that say nothing) is
+    logged as a warning and kept in ``remarks``.
 
     Parameters
     ----------
@@ -116,12 +151,14 @@ def prepare(
     discretize : bool
         False refuses numeric columns instead of cutting them.
     sample_weight : array-like (n_samples,) or None
+    ignore : iterable of str
+        Columns to leave out.
 
     Raises
     ------
     InputError
         Unknown columns, missing cells under ``missing="error"``, numeric columns under ``discretize=False``,
-        text or infinities in numeric columns.
+        text or infinities in numeric columns, a class column that is a quantity (a regression target).
 
     Examples
     --------
@@ -133,61 +170,72 @@ def prepare(
     >>> preparation.data.features[0].states
     ('(-inf, 4.75]', '(4.75, inf)')
     """
-    frame = named_by_text(frame)
+    target = str(target)
+    frame = left_out(named_by_text(frame), ignore, target)
     check_columns(frame, target)
+    frame = with_columns(frame, {c: of_one_type(frame[c]) for c in frame.columns if holds_objects(frame[c])})
     found = column_kinds(frame, target, kinds)
     numeric = [name for name, kind in found.items() if kind == "numeric"]
     if numeric and not discretize:
         raise InputError(
-            f"Columns {numeric} are numeric and discretization is off; discretize them yourself, "
+            f"Columns [{listed(numeric)}] are numeric and discretization is off; discretize them yourself, "
             "declare them categorical, or allow MDLP."
         )
-    table = frame.assign(**{name: _as_numbers(name, frame[name]) for name in numeric})
+    table = with_columns(frame, {name: _as_numbers(name, frame[name]) for name in numeric})
     labels = complete_target(table, target)
     weight = checked_weight(sample_weight, len(table))
     keep = weight > 0
     if missing == "drop":
         # Before states and cuts are read off: a value seen only in rows that go is none.
         keep &= ~table.isna().any(axis=1).to_numpy()
-    table, labels, weight = table[keep], labels[keep], weight[keep]
+    table, labels, weight, raw = table[keep], labels[keep], weight[keep], frame[keep]
     if not len(table):
         raise InputError(
             f'No row is left: all {len(keep)} have a missing cell or weight 0. Use missing="state" or fill the cells.'
         )
+    refuse_quantity(labels, target)
     class_variable = DiscreteVariable.infer(target, labels)
     codes = class_variable.encode(labels)
     variables = [
         DiscreteVariable.infer(name, table[name], missing_state=missing == "state")
         if kind == "categorical"
-        else _cut(table[name], codes, class_variable.cardinality, weight, missing)
+        else _cut(table[name], codes, class_variable.cardinality, weight, missing, are_moments(raw[name]))
         for name, kind in found.items()
     ]
     policy: MissingPolicy = "state" if missing == "state" else "error"
     data = DiscreteDataset.from_variables(table, variables, class_variable, missing=policy, sample_weight=weight)
-    return Preparation(replace(data, n_dropped=int((~keep).sum())), found, missing)
+    commas = [name for name in numeric if not is_numeric(raw[name]) and decimal_commas(raw[name])]
+    remarks = (
+        *feature_findings(raw, variables, data.codes, commas),
+        *label_findings(labels, target, weight, unlabelled=int(frame[target].isna().sum())),
+    )
+    tell(remarks)
+    return Preparation(replace(data, n_dropped=int((~keep).sum()), remarks=remarks), found, missing)
 
 
 def _as_numbers(name: str, values: pd.Series) -> pd.Series:
-    numbers = pd.to_numeric(
-        values.astype(object) if isinstance(values.dtype, pd.CategoricalDtype) else values, errors="coerce"
-    )
-    bad = values[numbers.isna() & values.notna()]
-    if len(bad):
+    numbers = numbers_in(values)
+    unknown = np.isnan(numbers)
+    if unknown.any() and len(bad := values[unknown & values.notna().to_numpy()]):
         raise InputError(
-            f"Column {name!r} is numeric, but row {bad.index[0]!r} holds {bad.iloc[0]!r}. "
-            "Correct the value or declare the column categorical."
+            f"Column {shown(name)} is numeric, but row {shown(bad.index[0])} holds {shown(bad.iloc[0])}. "
+            "Correct the value, have it read as missing (na_values of read_table, --na on the command line), or "
+            "declare the column categorical."
         )
-    result = numbers.astype("float64")
+    result = pd.Series(numbers, index=values.index, name=name)
     infinite = np.isinf(result.to_numpy())
     if infinite.any():
         row = int(np.flatnonzero(infinite)[0])
         raise InputError(
-            f"Column {name!r} holds {float(result.iloc[row])!r} at position {row}; only finite numbers can be used."
+            f"Column {shown(name)} holds {float(result.iloc[row])!r} at position {row}; only finite numbers can be "
+            "used."
         )
     return result
 
 
-def _cut(values: pd.Series, codes: Any, n_classes: int, weight: Any, missing: MissingPolicy) -> DiscreteVariable:
+def _cut(
+    values: pd.Series, codes: Any, n_classes: int, weight: Any, missing: MissingPolicy, moments: bool
+) -> DiscreteVariable:
     name = str(values.name)
     numbers = values.to_numpy(dtype=np.float64)
     present = ~np.isnan(numbers)
@@ -195,6 +243,9 @@ def _cut(values: pd.Series, codes: Any, n_classes: int, weight: Any, missing: Mi
         mdlp_cut_points(numbers[present], codes[present], n_classes, weight[present]) if present.any() else np.empty(0)
     )
     labels = interval_labels(cuts)
+    if moments:
+        told = interval_labels(cuts, moment_text)
+        labels = told if len(set(told)) == len(labels) else labels
     has_missing = missing == "state" and not present.all()
     states = (*labels, MISSING_LABEL) if has_missing else tuple(labels)
     return DiscreteVariable(name, states, tuple(float(c) for c in cuts), has_missing)

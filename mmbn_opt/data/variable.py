@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import listed, shown
+from mmbn_opt.data.cells import as_state, numbers_in
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["MISSING_LABEL", "DiscreteVariable"]
@@ -50,19 +52,25 @@ class DiscreteVariable:
 
     def __post_init__(self) -> None:
         if not self.states:
-            raise InputError(f"Column {self.name!r} has no states: every cell is missing. Drop the column.")
+            raise InputError(f"Column {shown(self.name)} has no states: every cell is missing. Drop the column.")
         if len(set(self.states)) != len(self.states):
-            raise InputError(f"Column {self.name!r} lists a state twice: {list(self.states)}.")
+            raise InputError(f"Column {shown(self.name)} lists a state twice: {listed(self.states)}.")
         if self.cuts is not None:
             expected = len(self.cuts) + 1 + self.has_missing_state
             if len(self.states) != expected:
                 raise InputError(
-                    f"Column {self.name!r}: {len(self.cuts)} cut points need {expected} states, got {len(self.states)}."
+                    f"Column {shown(self.name)}: {len(self.cuts)} cut points need {expected} states, got "
+                    f"{len(self.states)}."
                 )
             if list(self.cuts) != sorted(set(self.cuts)):
                 raise InputError(
-                    f"Column {self.name!r}: cut points must be strictly increasing, got {list(self.cuts)}."
+                    f"Column {shown(self.name)}: cut points must be strictly increasing, got {listed(self.cuts)}."
                 )
+
+    @property
+    def cut_texts(self) -> tuple[str, ...]:
+        """Cut points as the states tell them: numbers, or moments where these are what was cut."""
+        return tuple(str(s).rpartition(", ")[2].rstrip("])") for s in self.states[: len(self.cuts or ())])
 
     @property
     def cardinality(self) -> int:
@@ -74,9 +82,9 @@ class DiscreteVariable:
         """Read the states off a column: declared categories in their order, else the observed values sorted."""
         series = values if isinstance(values, pd.Series) else pd.Series(values)
         if isinstance(series.dtype, pd.CategoricalDtype):
-            states = tuple(_plain(v) for v in series.cat.categories)
+            states = tuple(as_state(v) for v in series.cat.categories)
         else:
-            states = _sorted_labels(_plain(v) for v in pd.unique(series.dropna()))
+            states = _sorted_labels(as_state(v) for v in pd.unique(series.dropna()))
         if missing_state and bool(series.isna().any()):
             return cls(name, (*states, MISSING_LABEL), has_missing_state=True)
         return cls(name, states)
@@ -118,7 +126,7 @@ class DiscreteVariable:
         table = np.full(len(uniques) + 1, -1, dtype=np.int32)
         unknown: list[Hashable] = []
         for k, value in enumerate(uniques):
-            label = _plain(value)
+            label = as_state(value)
             code = exact.get(label)
             if code is None or isinstance(label, bool) != isinstance(self.states[code], bool):
                 code = by_token.get(_token(label))
@@ -127,28 +135,23 @@ class DiscreteVariable:
             else:
                 table[k] = code
         if unknown and unseen == "error":
-            shown = ", ".join(repr(u) for u in unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-            known = ", ".join(repr(s) for s in self.states[:20]) + (", ..." if len(self.states) > 20 else "")
             raise InputError(
-                f"Column {self.name!r} holds {shown}, never seen in training; known states: {known}. "
+                f"Column {shown(self.name)} holds {listed(unknown, 5)}, never seen in training; known states: "
+                f"{listed(self.states, 12)}. "
                 'Correct the value, or pass unseen="missing" to treat it as missing.'
             )
         return table[codes]
 
     def _encode_numbers(self, series: pd.Series) -> IntArray:
         assert self.cuts is not None
-        try:
-            numbers = series.astype("float64").to_numpy()
-        except (TypeError, ValueError):
-            coerced = pd.to_numeric(series, errors="coerce")
-            bad = series[coerced.isna() & series.notna()]
-            if not len(bad):
-                numbers = coerced.astype("float64").to_numpy()
-            else:
-                raise InputError(
-                    f"Column {self.name!r} is numeric, but row {bad.index[0]!r} holds {bad.iloc[0]!r}. "
-                    "Correct or remove the value."
-                ) from None
+        numbers = numbers_in(series)
+        unknown = np.isnan(numbers)
+        if unknown.any() and len(bad := series[unknown & series.notna().to_numpy()]):
+            raise InputError(
+                f"Column {shown(self.name)} is numeric, but row {shown(bad.index[0])} holds {shown(bad.iloc[0])}. "
+                "Correct or remove the value, or have it read as missing: na_values of read_table (--na on the command "
+                "line)."
+            )
         if np.isinf(numbers).any():
             row = int(np.flatnonzero(np.isinf(numbers))[0])
             raise InputError(
@@ -156,20 +159,16 @@ class DiscreteVariable:
                 "only finite numbers can be used."
             )
         codes = np.searchsorted(np.asarray(self.cuts, dtype=np.float64), numbers, side="left").astype(np.int32)
-        codes[np.isnan(numbers)] = -1
+        codes[unknown] = -1
         return codes
 
 
-def _plain(value: Any) -> Hashable:
-    """A NumPy scalar becomes the Python value that it wraps."""
-    label: Hashable = value.item() if isinstance(value, np.generic) else value
-    return label
-
-
 def _token(label: Hashable) -> str:
-    """Text under which '2', 2 and 2.0 meet: one file's integer column is another file's text column."""
+    """Text under which '2', 2 and 2.0 meet, or a day and its moment: one file's numbers are another file's text."""
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
+    if isinstance(label, pd.Timestamp) and label.tz is None and label == label.normalize():
+        return str(label.date())
     return str(label)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.findings import remark_lines
 from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.display import _facts as facts
 from mmbn_opt.display._templates import package_version, page_style, render
@@ -67,6 +68,7 @@ def render_report(
         comparison=_comparison(comparison) if comparison else None,
         mixtures=facts.mixture_rows(result.model) if isinstance(result.model, MixtureClassifier) else [],
         programs=[facts.part_row(part, result) for part in result.parts],
+        remarks=remark_lines(result.remarks),
         parents=[] if model is None else facts.parent_rows(model),
         variables=[] if model is None else facts.variable_rows([model.target, *model.features]),
         problem=facts.problem_rows(formulation),

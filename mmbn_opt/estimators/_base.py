@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from mmbn_opt._arguments import checked_number, choice_of
+from mmbn_opt._arguments import checked_number, choice_of, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import interruptible, noting_signals, now
 from mmbn_opt._lazy import delegate
@@ -24,7 +24,7 @@ from mmbn_opt.results.result import Certificate, Result
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.scores.predictive import classification_rate
 
-from ._input import read_features, read_labels, read_weight
+from ._input import named_kinds, read_features, read_labels, read_weight
 
 __all__ = ["DiscreteClassifier", "FittedHTML", "Learned", "end_if_interrupted", "warn_of_failures"]
 
@@ -166,14 +166,14 @@ class DiscreteClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: i
         if not kept.all():
             frame, weight = frame[kept], weight[kept]
         values = labels.values[kept]
-        kinds = None if self.kinds is None else {str(name): kind for name, kind in dict(self.kinds).items()}
+        kinds = None if self.kinds is None else named_kinds(dict(self.kinds), frame)
         preparation = prepare(
             frame.assign(**{labels.name: values}), labels.name, kinds=kinds, missing=self.missing,
             discretize=self.discretize, sample_weight=weight,
         )  # fmt: skip
         found = np.unique(values)
-        states = set(preparation.data.target.states)
-        classes: NDArray[Any] = found[[label in states for label in found.tolist()]]
+        codes = preparation.data.target.encode(found, unseen="missing")
+        classes: NDArray[Any] = found[codes >= 0]
         return preparation, classes
 
     def __sklearn_tags__(self) -> Tags:
@@ -209,7 +209,8 @@ def require_two_classes(data: DiscreteDataset) -> None:
     """Raise `InputError` when the labels are all the same."""
     if data.n_classes < 2:
         raise InputError(
-            f"y holds one class only, {data.target.states[0]!r}, in {data.n_samples} rows; margins need at least two "
+            f"y holds one class only, {shown(data.target.states[0])}, in {data.n_samples} rows; margins need at "
+            "least two "
             "classes. Check the labels."
         )
 

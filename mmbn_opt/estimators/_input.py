@@ -1,5 +1,6 @@
 """From what scikit-learn users pass to a frame with named columns, labels and weights; every refusal says why."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,12 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from mmbn_opt._arguments import whole
+from mmbn_opt._arguments import is_whole, listed, whole
+from mmbn_opt.data.cells import has_moments, moments_as_numbers
 from mmbn_opt.data.discrete import check_columns, checked_weight, named_by_text
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["Labels", "in_training_order", "read_features", "read_labels", "read_weight", "seed_of"]
+__all__ = ["Labels", "in_training_order", "named_kinds", "read_features", "read_labels", "read_weight", "seed_of"]
 
 _NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
 
@@ -57,11 +59,24 @@ def read_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFr
         names = [str(c) for c in X.columns]
         frame = named_by_text(X)
     else:
-        array = validate_data(estimator, _as_array(X), reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        array = validate_data(
+            estimator, _as_array(moments_as_numbers(X)), reset=reset, dtype=None, ensure_all_finite="allow-nan"
+        )
         names = [f"x{j}" for j in range(array.shape[1])]
         frame = pd.DataFrame(array, columns=names, copy=False)
     numbers = {c: n for c in names if (n := _object_numbers(frame[c])) is not None}
     return frame.assign(**numbers) if numbers else frame
+
+
+def named_kinds(kinds: Mapping[Any, Any], frame: pd.DataFrame) -> dict[str, Any]:
+    """Kinds by the text of the column's name; a whole number that is no name is a position, as in an array."""
+    by_name = {}
+    for key, kind in kinds.items():
+        name = str(key)
+        if name not in frame.columns and is_whole(key) and 0 <= int(key) < frame.shape[1]:
+            name = str(frame.columns[int(key)])
+        by_name[name] = kind
+    return by_name
 
 
 def in_training_order(estimator: BaseEstimator, X: pd.DataFrame) -> pd.DataFrame:
@@ -100,7 +115,13 @@ def read_labels(estimator: BaseEstimator, y: Any, frame: pd.DataFrame) -> Labels
         kinds = sorted({type(v).__name__ for v in values})
         if len(kinds) > 1:
             raise InputError(f"y mixes labels of the types {kinds}, which have no order; turn all of them into text.")
-    check_classification_targets(values)
+    moments = has_moments(pd.Series(values))
+    if moments and pd.isna(values).any():
+        raise InputError(
+            f"Input y contains NaN: {int(pd.isna(values).sum())} labels are missing. Label or drop the rows."
+        )
+    if not moments or values.dtype.kind in "mM":  # of other moments scikit-learn does not know that they are labels
+        check_classification_targets(values)
     if len(values) != len(frame):
         raise InputError(
             f"Found input variables with inconsistent numbers of samples: X has {len(frame)} rows, y has {len(values)}."
@@ -150,7 +171,7 @@ def _refuse_empty(frame: pd.DataFrame) -> None:
             )
     bad = [str(c) for c, dtype in frame.dtypes.items() if pd.api.types.is_complex_dtype(dtype)]
     if bad:
-        raise InputError(f"Complex data not supported: columns {bad}. Split them into real columns.")
+        raise InputError(f"Complex data not supported: columns [{listed(bad)}]. Split them into real columns.")
 
 
 def _object_numbers(values: pd.Series) -> pd.Series | None:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import noting_signals, now, stop_asked
+from mmbn_opt.data.cells import moments_as_numbers
 from mmbn_opt.data.folds import numeric_folds
 from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.exceptions import InputError
@@ -202,7 +204,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         self._seed = seed_of(self.random_state)  # once: what a RandomState draws next is another number
         with noting_signals() as noted:
             allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
-            x = validate_data(self, X, ensure_all_finite=allow_nan, dtype=np.float64)
+            x = validate_data(self, moments_as_numbers(X), ensure_all_finite=allow_nan, dtype=np.float64)
             labels = read_labels(self, y, pd.DataFrame(x)).values
             weight = None if sample_weight is None else read_weight(sample_weight, len(x))
             candidates = self._candidates()
@@ -212,7 +214,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
             self.cv_results_: pd.DataFrame | None = None
             chosen = candidates[0] if len(candidates) == 1 else self._choose(problem, candidates)
             self.n_components_, self.tau_, self.iterations_ = chosen.n_components, chosen.tau, chosen.iterations
-            problem = replace(problem, n_components=chosen.n_components, tau=chosen.tau)
+            problem = replace(problem, n_components=chosen.n_components, tau=chosen.tau, tells=False)
             self.result_ = self._solved(problem, chosen, seconds_left(self.time_limit, began))
             self.model_: MixtureClassifier = self.result_.model
             self.parts_ = _parts(problem, self.result_)
@@ -258,16 +260,16 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
         if isinstance(X, pd.DataFrame):
             X = in_training_order(self, X)
-        return validate_data(self, X, reset=False, ensure_all_finite=allow_nan, dtype=np.float64)
+        return validate_data(self, moments_as_numbers(X), reset=False, ensure_all_finite=allow_nan, dtype=np.float64)
 
     # -- the choice ---------------------------------------------------------------------------------------------
 
     def _check_settings(self) -> None:
         for name, allowed in (("strategy", ("one-vs-one", "one-vs-rest")), ("start", ("k-means", "em"))):
             if getattr(self, name) not in allowed:
-                raise InputError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}.")
+                raise InputError(f"{name} must be one of {', '.join(allowed)}, got {shown(getattr(self, name))}.")
         if not np.iterable(self.cv) and self.cv < 2:
-            raise InputError(f"cv must be a number of folds of at least 2, got {self.cv!r}.")
+            raise InputError(f"cv must be a number of folds of at least 2, got {shown(self.cv)}.")
         seconds_left(self.time_limit, now())
 
     def _candidates(self) -> list[_Settings]:
@@ -276,7 +278,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         iterations = values_of("iterations", self.iterations, ITERATIONS)
         for limit in iterations:
             if limit is not None and (isinstance(limit, bool) or limit != int(limit) or limit < 0):
-                raise InputError(f"iterations must be whole numbers of at least 0 or None, got {limit!r}.")
+                raise InputError(f"iterations must be whole numbers of at least 0 or None, got {shown(limit)}.")
         ordered = (
             sorted(set(components)),
             sorted(set(taus), reverse=True),
@@ -307,13 +309,13 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         if np.iterable(self.cv):
             return [np.isin(rows, test) for _, test in self.cv]
         _, first, copies = np.unique(rows, return_index=True, return_inverse=True)
-        alone = NumericDataset.from_arrays(data.z[first], data.codes[first], missing="marginalize")
+        alone = NumericDataset.from_arrays(data.z[first], data.codes[first], missing="marginalize", tells=False)
         folds = numeric_folds(alone, self.cv, self._seed)[copies.ravel()]
         return [folds == fold for fold in range(self.cv)]
 
     def _rightly_classified(self, data: NumericDataset, settings: _Settings, held_out: NDArray[np.bool_]) -> int | None:
         """Rows held out that are classified rightly; None when Ctrl-C cut the programs off."""
-        problem = self._problem(data.z[~held_out], data.codes[~held_out], settings, fewer_components=True)
+        problem = self._problem(data.z[~held_out], data.codes[~held_out], settings, fewer_components=True, tells=False)
         result = self._solved(problem, settings, None)
         cut = any(part.termination_status is TerminationStatus.INTERRUPTED for part in result.parts)
         if cut or stop_asked():

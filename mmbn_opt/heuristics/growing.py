@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from mmbn_opt._arguments import whole
+from mmbn_opt._arguments import shown, whole
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.counts import MAX_TABLE_CELLS
 from mmbn_opt.data.discrete import DiscreteDataset
@@ -46,7 +46,7 @@ class GrowingStructure:
         self, data: DiscreteDataset, score: ClassScore, smoothing: Smoothing, *, n_folds: int = 1, seed: int = 0
     ) -> None:
         if score not in ("cr", "cl"):
-            raise InputError(f'score must be "cr" or "cl", got {score!r}.')
+            raise InputError(f'score must be "cr" or "cl", got {shown(score)}.')
         expected = f"a whole number from 1 to the number of rows ({data.n_samples})"
         self.n_folds = whole("folds", n_folds, 1, max(1, data.n_samples), expected=expected)
         data.require_learnable()
@@ -86,10 +86,10 @@ class GrowingStructure:
         cells = self.n_folds * self.n_classes * prod(int(self.card[j]) for j in widest)
         if cells > MAX_TABLE_CELLS:
             features, class_name = self._names
-            states = ", ".join(f"{features[j]!r} ({self.card[j]:,})" for j in widest)
+            states = ", ".join(f"{shown(features[j])} ({self.card[j]:,})" for j in widest)
             folds = f", for each of {self.n_folds} folds," if self.n_folds > 1 else ""
             raise SizeLimitError(
-                f"A table over the states of {states} and {class_name!r} ({self.n_classes}){folds} would have "
+                f"A table over the states of {states} and {shown(class_name)} ({self.n_classes}){folds} would have "
                 f"{cells:,} cells; the limit is {MAX_TABLE_CELLS:,}. Use fewer parents, merge states, or leave such a "
                 "column out."
             )

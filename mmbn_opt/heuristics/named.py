@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mmbn_opt._arguments import shown
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.heuristics.orders import order_mi
@@ -46,7 +47,7 @@ def make_structure(structure: Any, data: DiscreteDataset, *, seed: int = 0, smoo
         if structure not in STRUCTURES:
             raise InputError(
                 f"structure must be one of {', '.join(STRUCTURES)}, a Structure, a list of (parent, child) or a "
-                f"function of the data, got {structure!r}."
+                f"function of the data, got {shown(structure)}."
             )
         return STRUCTURES[structure](data, seed, smoothing)
     if callable(structure):
@@ -56,5 +57,5 @@ def make_structure(structure: Any, data: DiscreteDataset, *, seed: int = 0, smoo
     try:
         edges = [(str(parent), str(child)) for parent, child in structure]
     except (TypeError, ValueError):
-        raise InputError(f"structure must be edges as pairs (parent, child), got {structure!r}.") from None
+        raise InputError(f"structure must be edges as pairs (parent, child), got {shown(structure)}.") from None
     return from_edges(data, edges)

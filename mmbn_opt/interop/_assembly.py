@@ -6,6 +6,7 @@ from math import prod
 
 import numpy as np
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
@@ -49,7 +50,7 @@ def normalised_rows(table: FloatArray, name: str) -> tuple[FloatArray, int]:
     usable = np.isfinite(table) & (table >= 0)
     if not usable.all():
         bad = float(table[~usable][0])
-        raise InputError(f"the probability of {name!r} holds {bad!r}; probabilities are numbers >= 0.")
+        raise InputError(f"the probability of {shown(name)} holds {shown(bad)}; probabilities are numbers >= 0.")
     with np.errstate(over="ignore"):
         total = table.sum(axis=1, keepdims=True)
     off = np.abs(total - 1.0)
@@ -65,8 +66,9 @@ def normalised_rows(table: FloatArray, name: str) -> tuple[FloatArray, int]:
 def require_target(names: Sequence[str], target: str, source: str) -> None:
     """Raise `InputError` with the names unless the target is one of them."""
     if target not in names:
-        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise InputError(f"{source} has no variable {target!r} to be the class; its variables are: {shown}.")
+        raise InputError(
+            f"{source} has no variable {shown(target)} to be the class; its variables are: {listed(names)}."
+        )
 
 
 def assemble(families: Sequence[Family], target: str, source: str) -> BayesianNetwork:
@@ -87,7 +89,7 @@ def assemble(families: Sequence[Family], target: str, source: str) -> BayesianNe
     """
     names = [family.variable.name for family in families]
     if again := repeated(names):
-        raise InputError(f"{source} declares the variables {again} twice.")
+        raise InputError(f"{source} declares the variables [{listed(again)}] twice.")
     require_target(names, target, source)
     # The sort is stable: features stay in the source's order, the class comes last.
     ordered = sorted(families, key=lambda family: family.variable.name == target)
@@ -97,13 +99,15 @@ def assemble(families: Sequence[Family], target: str, source: str) -> BayesianNe
     for family in ordered:
         strangers = [p for p in family.parents if p not in index]
         if strangers:
-            raise InputError(f"{source} gives {family.variable.name!r} the parents {strangers}, which it lacks.")
+            raise InputError(
+                f"{source} gives {shown(family.variable.name)} the parents [{listed(strangers)}], which it lacks."
+            )
         order = [index[p] for p in family.parents]
         sizes = [variables[p].cardinality for p in order]
         shape = (prod(sizes), family.variable.cardinality)
         if family.table.shape != shape:
             raise InputError(
-                f"{source} has a table of shape {family.table.shape} for {family.variable.name!r}; "
+                f"{source} has a table of shape {family.table.shape} for {shown(family.variable.name)}; "
                 f"its states and parents call for {shape}."
             )
         parents.append(tuple(order))
@@ -124,7 +128,7 @@ def text_states(variable: DiscreteVariable, place: str) -> list[str]:
     if again := repeated(texts):
         clash = [s for s in variable.states if str(s) in again]
         raise InputError(
-            f"Column {variable.name!r} has the states {clash}, which have the same text, "
+            f"Column {shown(variable.name)} has the states [{listed(clash)}], which have the same text, "
             f"so {place} cannot tell them apart; rename them, or save the network as JSON."
         )
     return texts

@@ -6,6 +6,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt.exceptions import InputError, SizeLimitError
 from mmbn_opt.interop import _bif_tokens as tokens
 from mmbn_opt.interop._assembly import normalised_rows
@@ -66,7 +67,7 @@ class _Parser:
         blocks = {"network": self.network, "variable": self.variable, "probability": self.probability}
         while (token := self.scanner.next_or_none()) is not None:
             if token not in blocks:
-                self.scanner.fail(f"expected network, variable or probability, found {str(token)!r}.")
+                self.scanner.fail(f"expected network, variable or probability, found {shown(str(token))}.")
             blocks[token]()
         return self.document
 
@@ -86,7 +87,7 @@ class _Parser:
         """Property lines up to the closing brace, passed over."""
         while (token := self.scanner.next()) != "}":
             if token != "property":
-                self.scanner.fail(f"expected property or '}}', found {str(token)!r}.")
+                self.scanner.fail(f"expected property or '}}', found {shown(str(token))}.")
             self.scanner.skip_property()
 
     def variable(self) -> None:
@@ -97,7 +98,7 @@ class _Parser:
             self.hold(1)
         name = " ".join(words)
         if not words or name in self.document.variables:
-            scanner.fail(f"variable {name!r} is declared twice." if words else "a variable has no name.")
+            scanner.fail(f"variable {shown(name)} is declared twice." if words else "a variable has no name.")
         scanner.expect("{")
         states: list[str] | None = None
         properties: dict[str, str] = {}
@@ -111,10 +112,10 @@ class _Parser:
                     self.hold(1)
                     properties[key.strip()] = value.strip()
             else:
-                scanner.fail(f"expected type, property or '}}' in variable {name!r}, found {str(token)!r}.")
+                scanner.fail(f"expected type, property or '}}' in variable {shown(name)}, found {shown(str(token))}.")
         scanner.expect("}")
         if states is None:
-            scanner.fail(f"variable {name!r} has no type line.")
+            scanner.fail(f"variable {shown(name)} has no type line.")
         self.document.variables[name] = self.declaration(name, states, properties)
 
     def states(self, name: str) -> list[str]:
@@ -131,11 +132,11 @@ class _Parser:
             scanner.expect(";")
         if count != len(states) or not states:
             scanner.fail(
-                f"variable {name!r} declares {size} states and lists {len(states)}; "
+                f"variable {shown(name)} declares {size} states and lists {len(states)}; "
                 "labels with commas or brackets need quotes."
             )
         if again := tokens.repeated(states):
-            scanner.fail(f"variable {name!r} lists the states {again} twice.")
+            scanner.fail(f"variable {shown(name)} lists the states [{listed(again)}] twice.")
         return states
 
     def declaration(self, name: str, states: list[str], properties: dict[str, str]) -> BifDeclaration:
@@ -143,9 +144,9 @@ class _Parser:
             label = tokens.decode(properties.get(tokens.NAME_PROPERTY, tokens.encode(name)))
             labels = [tokens.decode(properties.get(tokens.LABEL_PROPERTY + s, tokens.encode(s))) for s in states]
         except UnicodeDecodeError:
-            self.scanner.fail(f"a property of variable {name!r} holds bytes that are not UTF-8.")
+            self.scanner.fail(f"a property of variable {shown(name)} holds bytes that are not UTF-8.")
         if again := tokens.repeated(labels):
-            self.scanner.fail(f"two states of variable {name!r} stand for the same label: {again}.")
+            self.scanner.fail(f"two states of variable {shown(name)} stand for the same label: [{listed(again)}].")
         return BifDeclaration(label, states, labels)
 
     def probability(self) -> None:
@@ -173,11 +174,13 @@ class _Parser:
         self.hold(len(parents))
         for name in (child, *parents):
             if name not in declared:
-                scanner.fail(f"probability of {child!r} names the variable {name!r}, which is not declared above it.")
+                scanner.fail(
+                    f"probability of {shown(child)} names the variable {shown(name)}, which is not declared above it."
+                )
         if child in self.document.tables:
-            scanner.fail(f"there are two probability blocks for {child!r}.")
+            scanner.fail(f"there are two probability blocks for {shown(child)}.")
         if len({child, *parents}) != 1 + len(parents):
-            scanner.fail(f"probability of {child!r} names a variable twice.")
+            scanner.fail(f"probability of {shown(child)} names a variable twice.")
         shape = self.checked_shape(child, parents)
         self.document.tables[child] = BifTable(parents, self.table(child, parents, shape))
 
@@ -188,7 +191,8 @@ class _Parser:
         if self.cells > self.max_cells:
             sizes = " x ".join(str(len(declared[v].tokens)) for v in (*parents, child))
             raise SizeLimitError(
-                f"The table of {child!r} has {sizes} = {prod(shape):,} cells, which brings the file to {self.cells:,}; "
+                f"The table of {shown(child)} has {sizes} = {prod(shape):,} cells, which brings the file to "
+                f"{self.cells:,}; "
                 f"the limit is max_cells={self.max_cells:,}. Nothing was allocated for it; raise max_cells to read it."
             )
         return shape
@@ -205,7 +209,7 @@ class _Parser:
             if token == "(" and not token.is_name:
                 row = self.row_number(child, codes)
                 if filled[row]:
-                    scanner.fail(f"the probability of {child!r} gives one row twice.")
+                    scanner.fail(f"the probability of {shown(child)} gives one row twice.")
                 values[row] = scanner.numbers(shape[1], child)
                 filled[row] = True
             elif token == "table" and not filled.any():
@@ -216,13 +220,16 @@ class _Parser:
             elif token == "property":
                 scanner.skip_property()
             else:
-                scanner.fail(f"expected a row, table, default, property or '}}' for {child!r}, found {str(token)!r}.")
+                scanner.fail(
+                    f"expected a row, table, default, property or '}}' for {shown(child)}, found {shown(str(token))}."
+                )
         scanner.expect("}")
         if default is not None:
             values[~filled] = default
         elif not filled.all():
             scanner.fail(
-                f"the probability of {child!r} lacks {int((~filled).sum())} of its {shape[0]} rows and has no default."
+                f"the probability of {shown(child)} lacks {int((~filled).sum())} of its {shape[0]} rows and has "
+                "no default."
             )
         return self.normalised(child, values)
 
@@ -230,11 +237,11 @@ class _Parser:
         scanner = self.scanner
         states = scanner.names(")", len(codes))
         if len(states) != len(codes):
-            scanner.fail(f"a row of {child!r} names {len(states)} states for {len(codes)} parents.")
+            scanner.fail(f"a row of {shown(child)} names {len(states)} states for {len(codes)} parents.")
         row = 0
         for state, code in zip(states, codes, strict=True):
             if state not in code:
-                scanner.fail(f"a row of {child!r} names the state {state!r}; known: {list(code)[:20]}.")
+                scanner.fail(f"a row of {shown(child)} names the state {shown(state)}; known: [{listed(code)}].")
             row = row * len(code) + code[state]
         return row
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NoReturn
 
+from mmbn_opt._arguments import shown
 from mmbn_opt.exceptions import FormatError, SizeLimitError
 from mmbn_opt.interop import limits
 
@@ -121,13 +122,13 @@ class Scanner:
         """Consume the given mark (or word)."""
         token = self.next()
         if token != text or token.is_name is not word:
-            self.fail(f"expected {text!r}, found {str(token)!r}.")
+            self.fail(f"expected {shown(text)}, found {shown(str(token))}.")
 
     def name(self) -> str:
         """Consume a name."""
         token = self.next()
         if not token.is_name:
-            self.fail(f"expected a name, found {str(token)!r}.")
+            self.fail(f"expected a name, found {shown(str(token))}.")
         return str(token)
 
     def groups(self, close: str, limit: int = MAX_NAMES) -> list[list[str]]:
@@ -146,7 +147,7 @@ class Scanner:
             elif token == "," and found[-1]:
                 found.append([])
             else:
-                self.fail(f"expected a name or {close!r}, found {str(token)!r}.")
+                self.fail(f"expected a name or {shown(close)}, found {shown(str(token))}.")
 
     def names(self, close: str, count: int | None) -> list[str]:
         """Names up to the mark `close`.
@@ -179,12 +180,12 @@ class Scanner:
             words = [w for group in self.groups(";", max(count + 1, MAX_NAMES)) for w in group]
             found = len(words)
         if found != count:
-            self.fail(f"the probability of {of!r} has {found} numbers where {count} belong.")
+            self.fail(f"the probability of {shown(of)} has {found} numbers where {count} belong.")
         try:
             return [float(w) for w in words]
         except ValueError:
-            shown = [w for w in words if not _is_float(w)]
-            self.fail(f"{shown[0][:40]!r} is not a number.")
+            strangers = [w for w in words if not _is_float(w)]
+            self.fail(f"{shown(strangers[0])} is not a number.")
 
     def skip_property(self) -> str:
         """Consume the rest of a property line; returns its raw text."""

@@ -1,23 +1,20 @@
 """What the JSON model files share: a loader that believes nothing, and refusals that name the part."""
 
 import json
-import reprlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mmbn_opt._arguments import shown
 from mmbn_opt.data.readers.limits import refuse_beyond_memory
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.limits import max_values
 from mmbn_opt.interop.run_folder import text_of_run
 
-__all__ = ["list_of", "load_document", "require_format", "shown"]
+__all__ = ["list_of", "load_document", "na_values_of", "require_format", "shown"]
 
 Model = TypeVar("Model")
-
-_SHORT = reprlib.Repr()
-_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother = 4, 80, 80
 
 
 def load_document(path: str | Path, from_dict: Callable[[Any], Model]) -> Model:
@@ -63,10 +60,14 @@ def list_of(content: dict[str, Any], key: str) -> list[Any]:
     return value
 
 
-def shown(value: Any) -> str:
-    """A value for a message, cut where it would be too long or too deep to read."""
-    text = _SHORT.repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+def na_values_of(content: dict[str, Any]) -> tuple[str, ...] | None:
+    """The cells that the file says were read as missing; None where it says nothing."""
+    if content.get("na_values") is None:
+        return None
+    values = list_of(content, "na_values")
+    if not all(isinstance(value, str) for value in values):
+        raise FormatError(f'"na_values" must be a list of texts, got {shown(values)}.')
+    return tuple(values)
 
 
 def _refuse_constant(name: str) -> Any:

@@ -1,20 +1,31 @@
 """State labels as JSON values: the type of each survives without pickle."""
 
+import datetime
 import math
 import re
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from decimal import Decimal
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from mmbn_opt._arguments import shown
+from mmbn_opt.data.cells import as_state
 from mmbn_opt.exceptions import FormatError, InputError
-from mmbn_opt.interop._json_document import shown
 
 __all__ = ["label_from_json", "label_to_json"]
 
 _CLOSED = ("left", "right", "both", "neither")
 _ZONE = re.compile(r"(?!dateutil)[A-Za-z0-9_+\-/:]*")
+
+
+# Labels that are written as a text under a tag: type, to text, from text.
+_PLAIN_TAGS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
+    "duration": (pd.Timedelta, pd.Timedelta.isoformat, pd.Timedelta),
+    "date": (datetime.date, datetime.date.isoformat, datetime.date.fromisoformat),
+    "time": (datetime.time, datetime.time.isoformat, datetime.time.fromisoformat),
+    "decimal": (Decimal, str, Decimal),
+}
 
 
 def label_to_json(label: Hashable, column: str) -> Any:
@@ -27,7 +38,7 @@ def label_to_json(label: Hashable, column: str) -> Any:
     >>> label_to_json(pd.Interval(0, 1), "a")
     {'interval': [0, 1], 'closed': 'right'}
     """
-    plain = label.item() if isinstance(label, np.generic) else label
+    plain = as_state(label)
     if type(plain) in (str, bool, int):
         return plain
     if type(plain) is float and not math.isnan(plain):
@@ -40,9 +51,15 @@ def label_to_json(label: Hashable, column: str) -> Any:
     if isinstance(plain, pd.Timestamp):
         tagged = {"timestamp": plain.isoformat()}
         return tagged if plain.tz is None else tagged | {"zone": str(plain.tz)}
+    if isinstance(plain, pd.Period):
+        return {"period": str(plain), "freq": plain.freqstr}
+    for tag, (kind, write, _) in _PLAIN_TAGS.items():
+        if isinstance(plain, kind):
+            return {tag: write(plain)}
     raise InputError(
-        f"Column {column!r} has the state {plain!r} of type {type(plain).__name__}, which a model file cannot hold; "
-        "turn the column into strings, numbers, bools, intervals or timestamps."
+        f"Column {shown(column)} has the state {shown(plain)} of type {type(plain).__name__}, which a model file "
+        "cannot "
+        "hold; turn the column into strings, numbers, bools, intervals, moments, durations or periods."
     )
 
 
@@ -54,9 +71,9 @@ def label_from_json(value: Any, column: str) -> Hashable:
         return value
     try:
         return _tagged(value, column)
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, ArithmeticError) as error:
         raise FormatError(
-            f"Column {column!r} has the state {shown(value)}, which is not a label of a model file."
+            f"Column {shown(column)} has the state {shown(value)}, which is not a label of a model file."
         ) from error
 
 
@@ -79,4 +96,16 @@ def _tagged(value: Any, column: str) -> Hashable:
         if pd.isna(moment):
             raise ValueError(value)
         return moment.tz_convert(value["zone"]) if "zone" in value else moment
+    if set(value) == {"period", "freq"} and all(isinstance(text, str) for text in value.values()):
+        return _known(pd.Period(value["period"], freq=value["freq"]))
+    for tag, (_, _, read) in _PLAIN_TAGS.items():
+        if set(value) == {tag} and isinstance(value[tag], str):
+            return _known(read(value[tag]))
     raise ValueError(value)
+
+
+def _known(label: Any) -> Hashable:
+    if pd.isna(label):
+        raise ValueError(label)
+    known: Hashable = label
+    return known

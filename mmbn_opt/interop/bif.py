@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mmbn_opt._arguments import listed
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.interop import _bif_tokens as tokens
@@ -80,7 +81,7 @@ def read_bif(path: str | Path, target: str, *, max_cells: int | None = None) -> 
         raise FormatError(f"{source} is not a BIF file: it declares no variable.")
     labels = [d.name for d in declared.values()]
     if again := tokens.repeated(labels):
-        raise FormatError(f"{source} declares the variables {again} twice.")
+        raise FormatError(f"{source} declares the variables [{listed(again)}] twice.")
     require_target(labels, target, source)
     without = [d.name for token, d in declared.items() if token not in tables]
     if without:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mmbn_opt._arguments import is_whole
+from mmbn_opt._arguments import is_whole, listed, shown
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
@@ -90,7 +90,8 @@ def from_networkx(graph: Any, data: DiscreteDataset) -> Structure:
     strangers = sorted(str(node) for node in graph.nodes if str(node) not in columns)
     if strangers:
         raise InputError(
-            f"The graph has the nodes {strangers}, which are not columns of the data; the columns are {list(columns)}."
+            f"The graph has the nodes [{listed(strangers)}], which are not columns of the data; the columns are "
+            f"[{listed(columns)}]."
         )
     edges = [(str(parent), str(child)) for parent, child in graph.edges()]
     return Structure.from_names(data.feature_names, data.class_name, edges)
@@ -115,7 +116,7 @@ def structure_from_networkx(graph: Any, target: str | None = None) -> Structure:
     name = _target_of(graph, target)
     names = [str(node) for node in graph.nodes]
     if name not in names:
-        raise InputError(f"The graph has no node {name!r} to be the class; its nodes are {names}.")
+        raise InputError(f"The graph has no node {shown(name)} to be the class; its nodes are [{listed(names)}].")
     edges = [(str(parent), str(child)) for parent, child in graph.edges()]
     return Structure.from_names([n for n in names if n != name], name, edges)
 
@@ -135,13 +136,15 @@ def network_from_networkx(graph: Any, target: str | None = None) -> BayesianNetw
         absent = [key for key in ("states", "parents", "cpt") if key not in held]
         if absent:
             raise InputError(
-                f"Node {str(node)!r} of the graph lacks the attributes {absent}, so it carries no table; "
+                f"Node {shown(str(node))} of the graph lacks the attributes [{listed(absent)}], so it carries no "
+                "table; "
                 "use Structure.from_networkx for the structure alone."
             )
         given = tuple(str(p) for p in held["parents"])
         if sorted(given) != sorted(parents[str(node)]):
             raise InputError(
-                f"Node {str(node)!r} has the edges from {parents[str(node)]}, its attribute parents says {list(given)}."
+                f"Node {shown(str(node))} has the edges from [{listed(parents[str(node)])}], its attribute parents "
+                f"says [{listed(given)}]."
             )
         table, _ = normalised_rows(np.asarray(held["cpt"], dtype=np.float64), str(node))
         variable = DiscreteVariable(
@@ -197,7 +200,7 @@ def from_edge_list(edges: Iterable[Sequence[Any]], feature_names: Sequence[str],
     for edge in edges:
         pair = (edge,) if isinstance(edge, str) else tuple(edge)
         if len(pair) != 2:
-            raise InputError(f"An edge is a pair (parent, child), got {edge!r}.")
+            raise InputError(f"An edge is a pair (parent, child), got {shown(edge)}.")
         pairs.append((_name_of(pair[0], names, edge), _name_of(pair[1], names, edge)))
     return Structure.from_names(feature_names, class_name, pairs)
 
@@ -207,7 +210,9 @@ def _name_of(node: Any, names: Sequence[str], edge: Any) -> str:
         return node
     if is_whole(node) and 0 <= node < len(names):
         return names[int(node)]
-    raise InputError(f"Edge {edge!r} has the node {node!r}; give its name, or its number from 0 to {len(names) - 1}.")
+    raise InputError(
+        f"Edge {shown(edge)} has the node {shown(node)}; give its name, or its number from 0 to {len(names) - 1}."
+    )
 
 
 def _require_directed(graph: Any) -> None:

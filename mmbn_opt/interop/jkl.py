@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.atomic import write_text_atomic
@@ -47,7 +48,8 @@ def write_jkl(path: str | Path, names: Sequence[str], local_scores: LocalScores)
     known = set(names)
     if len(known) != len(names) or known != set(local_scores):
         raise InputError(
-            f"write_jkl needs the scores of exactly the variables {list(names)}, got those of {list(local_scores)}."
+            f"write_jkl needs the scores of exactly the variables [{listed(names)}], got those of "
+            f"[{listed(local_scores)}]."
         )
     unfit = [name for name in names if len(name.split()) != 1 or name != name.strip()]
     if unfit:
@@ -58,13 +60,15 @@ def write_jkl(path: str | Path, names: Sequence[str], local_scores: LocalScores)
     for name in names:
         options = local_scores[name]
         if not options:
-            raise InputError(f"Variable {name!r} has no parent set; give it at least the empty one.")
+            raise InputError(f"Variable {shown(name)} has no parent set; give it at least the empty one.")
         lines.append(f"{name} {len(options)}")
         for score, parents in options:
             if not math.isfinite(score):
-                raise InputError(f"The parent set {list(parents)} of {name!r} has the score {score!r}; leave it out.")
+                raise InputError(
+                    f"The parent set [{listed(parents)}] of {shown(name)} has the score {shown(score)}; leave it out."
+                )
             if name in parents or not known.issuperset(parents) or len(set(parents)) != len(parents):
-                raise InputError(f"Variable {name!r} has the impossible parent set {list(parents)}.")
+                raise InputError(f"Variable {shown(name)} has the impossible parent set [{listed(parents)}].")
             lines.append(" ".join([repr(float(score)), str(len(parents)), *parents]))
     write_text_atomic(path, "\n".join(lines) + "\n")
 
@@ -88,7 +92,7 @@ def read_jkl(path: str | Path) -> dict[str, list[tuple[float, tuple[str, ...]]]]
         name, size = reader.next(2)
         name = reader.known(name, n_variables)
         if name in scores:
-            reader.fail(f"the variable {name!r} comes twice")
+            reader.fail(f"the variable {shown(name)} comes twice")
         n_sets = reader.promise(reader.count(size, "number of parent sets"))
         scores[name] = [reader.parent_set(n_variables) for _ in range(n_sets)]
     if reader.more():
@@ -96,7 +100,7 @@ def read_jkl(path: str | Path) -> dict[str, list[tuple[float, tuple[str, ...]]]]
     for name, options in scores.items():
         strangers = {p for _, parents in options for p in parents if p not in scores or p == name}
         if strangers:
-            raise FormatError(f"{str(path)!r} gives {name!r} the impossible parents {sorted(strangers)}.")
+            raise FormatError(f"{str(path)!r} gives {name!r} the impossible parents [{listed(sorted(strangers))}].")
     return scores
 
 
@@ -140,7 +144,7 @@ class _Lines:
 
     def count(self, word: str, what: str) -> int:
         if not (word.isascii() and word.isdigit() and len(word) < 12):
-            self.fail(f"the {what} is {word[:40]!r}")
+            self.fail(f"the {what} is {shown(word[:40])}")
         return int(word)
 
     def promise(self, n_sets: int) -> int:
@@ -166,7 +170,7 @@ class _Lines:
         except ValueError:
             score = math.nan
         if not math.isfinite(score):
-            self.fail(f"{words[0][:40]!r} is not a finite score")
+            self.fail(f"{shown(words[0][:40])} is not a finite score")
         parents = tuple(words[2:])
         if (
             len(words) < 2

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import shown
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import FormatError, SizeLimitError
-from mmbn_opt.interop._json_document import list_of, load_document, require_format, shown
+from mmbn_opt.interop._json_document import list_of, load_document, na_values_of, require_format
 from mmbn_opt.interop._labels import label_from_json, label_to_json
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.interop.limits import check_network, max_cells
@@ -81,7 +82,7 @@ def network_to_dict(network: BayesianNetwork) -> dict[str, Any]:
     >>> network_to_dict(network)["target"]
     {'name': 'class', 'states': [0, 1], 'cuts': None, 'has_missing_state': False}
     """
-    return {
+    content = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "features": [_variable_to_dict(v) for v in network.features],
@@ -89,6 +90,7 @@ def network_to_dict(network: BayesianNetwork) -> dict[str, Any]:
         "parents": [list(ps) for ps in network.structure.parents],
         "log_cpts": [_table_to_lists(table) for table in network.log_cpts],
     }
+    return content if network.na_values is None else content | {"na_values": list(network.na_values)}
 
 
 def network_from_dict(content: Any) -> BayesianNetwork:
@@ -111,7 +113,7 @@ def network_from_dict(content: Any) -> BayesianNetwork:
             f"The tables would hold {cells:,} cells; the limit is {max_cells():,}. Nothing was allocated."
         )
     log_cpts = tuple(_table_from_lists(t, shape, v.name) for t, shape, v in zip(tables, shapes, variables, strict=True))
-    return BayesianNetwork(structure, features, target, log_cpts)
+    return BayesianNetwork(structure, features, target, log_cpts, na_values=na_values_of(content))
 
 
 def _variable_to_dict(variable: DiscreteVariable) -> dict[str, Any]:
@@ -129,13 +131,14 @@ def _variable_from_dict(value: Any, where: str) -> DiscreteVariable:
     name, cuts, flag = value["name"], value["cuts"], value["has_missing_state"]
     if not isinstance(name, str) or not isinstance(flag, bool):
         raise FormatError(
-            f"{where} must have a text as name and true or false as has_missing_state, got {name!r} and {flag!r}."
+            f"{where} must have a text as name and true or false as has_missing_state, got {shown(name)} and "
+            f"{shown(flag)}."
         )
     states = tuple(label_from_json(s, name) for s in list_of(value, "states"))
     if cuts is None:
         return DiscreteVariable(name, states, has_missing_state=flag)
     if not isinstance(cuts, list) or not all(_is_number(c) and math.isfinite(c) for c in cuts):
-        raise FormatError(f"The cut points of column {name!r} must be a list of finite numbers or null.")
+        raise FormatError(f"The cut points of column {shown(name)} must be a list of finite numbers or null.")
     return DiscreteVariable(name, states, cuts=tuple(float(c) for c in cuts), has_missing_state=flag)
 
 
@@ -161,19 +164,21 @@ def _table_from_lists(value: Any, shape: tuple[int, int], name: str) -> NDArray[
         or not all(isinstance(r, list) and len(r) == states for r in value)
     ):
         raise FormatError(
-            f"The table of {name!r} must have {rows} rows of {states} numbers, as its parents and states call for."
+            f"The table of {shown(name)} must have {rows} rows of {states} numbers, as its parents and states call for."
         )
     table = np.empty(shape)
     for k, row in enumerate(value):
         if not all(_is_number(v) or v == "-inf" for v in row):
-            raise FormatError(f'Row {k} of the table of {name!r} must hold numbers or "-inf", got {shown(row)}.')
+            raise FormatError(f'Row {k} of the table of {shown(name)} must hold numbers or "-inf", got {shown(row)}.')
         table[k] = [-math.inf if v == "-inf" else v for v in row]
     if np.isposinf(table).any():
-        raise FormatError(f"The table of {name!r} holds a number too large to be a log-probability.")
+        raise FormatError(f"The table of {shown(name)} holds a number too large to be a log-probability.")
     with np.errstate(over="ignore"):
         off = np.abs(np.exp(table).sum(axis=1) - 1.0)
     if (off > _ROW_SUM_TOLERANCE).any():
-        raise FormatError(f"Row {int(off.argmax())} of the table of {name!r} does not sum to 1 (as probabilities).")
+        raise FormatError(
+            f"Row {int(off.argmax())} of the table of {shown(name)} does not sum to 1 (as probabilities)."
+        )
     return table
 
 

@@ -7,6 +7,7 @@ import gzip
 import logging
 from pathlib import Path
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt.data import counts
 from mmbn_opt.data.readers.limits import unpacked_limit
 from mmbn_opt.exceptions import SizeLimitError
@@ -80,7 +81,7 @@ def _largest_tables(network: BayesianNetwork) -> str:
     names, parents = network.structure.names, network.structure.parents
     ranked = sorted(range(len(names)), key=lambda node: -network.log_cpts[node].size)[:3]
     return "; ".join(
-        f"{names[node]!r}{' given ' * bool(parents[node])}{', '.join(repr(names[p]) for p in parents[node])} "
+        f"{shown(names[node])}{' given ' * bool(parents[node])}{listed(names[p] for p in parents[node])} "
         f"{network.log_cpts[node].size:,}"
         for node in ranked
     )

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.cells import as_state
 from mmbn_opt.exceptions import FormatError
-from mmbn_opt.interop._json_document import list_of, load_document, require_format, shown
+from mmbn_opt.interop._json_document import list_of, load_document, na_values_of, require_format
 from mmbn_opt.interop._labels import label_from_json, label_to_json
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.mixtures.classifier import DecisionRule, MixtureClassifier, MixturePart
@@ -29,7 +31,9 @@ __all__ = [
 FORMAT = "mmbn_opt/mixture"
 FORMAT_VERSION = 1
 
-_LABEL_TYPE = re.compile(r"bool|object|str|u?int(8|16|32|64)|float(16|32|64)")
+_LABEL_TYPE = re.compile(
+    r"bool|object|str|u?int(8|16|32|64)|float(16|32|64)|(datetime|timedelta)64\[(D|h|m|s|ms|us|ns)\]"
+)
 _RULES = {str(rule): rule for rule in DecisionRule}
 
 
@@ -72,7 +76,7 @@ def mixture_to_dict(model: MixtureClassifier) -> dict[str, Any]:
     >>> content["classes"], content["rule"], content["location"]
     ([False, True], 'bayes', [3.0])
     """
-    return {
+    content = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "classes": [label_to_json(label, "class") for label in model.classes],
@@ -84,6 +88,7 @@ def mixture_to_dict(model: MixtureClassifier) -> dict[str, Any]:
         "scale": model.scale.tolist(),
         "parts": [_part_to_dict(part) for part in model.parts],
     }
+    return content if model.na_values is None else content | {"na_values": list(model.na_values)}
 
 
 def mixture_from_dict(content: Any) -> MixtureClassifier:
@@ -101,8 +106,9 @@ def mixture_from_dict(content: Any) -> MixtureClassifier:
     if not isinstance(class_name, str) or not class_name:
         raise FormatError(f'"class_name" must be a text, got {shown(class_name)}.')
     return MixtureClassifier(
-        classes, tuple(names), rule, parts, _array(content, "location", 1), _array(content, "scale", 1), class_name
-    )
+        classes, tuple(names), rule, parts, _array(content, "location", 1), _array(content, "scale", 1), class_name,
+        na_values=na_values_of(content),
+    )  # fmt: skip
 
 
 def _part_to_dict(part: MixturePart) -> dict[str, Any]:
@@ -148,9 +154,9 @@ def _classes(content: dict[str, Any]) -> NDArray[Any]:
     try:
         classes = np.array(labels, dtype=np.dtype(kind))
     except (ValueError, TypeError, OverflowError) as error:
-        raise FormatError(f'"classes" {shown(labels)} are not of the type {kind!r}.') from error
-    if classes.tolist() != labels:
-        raise FormatError(f'"classes" {shown(labels)} are not of the type {kind!r}.')
+        raise FormatError(f'"classes" {shown(labels)} are not of the type {shown(kind)}.') from error
+    if [as_state(label) for label in classes] != labels:
+        raise FormatError(f'"classes" {shown(labels)} are not of the type {shown(kind)}.')
     return classes
 
 

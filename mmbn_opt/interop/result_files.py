@@ -33,7 +33,7 @@ def result_to_dict(result: Result) -> dict[str, Any]:
     -------
     dict
         ``formulation, solver, solver_version, solver_rule, termination_status, solution_status, raw_status,
-        primal_bound, dual_bound, gap_rel, sense, seconds, program, data, parents, certificate, seed, settings,
+        primal_bound, dual_bound, gap_rel, sense, seconds, program, data, remarks, parents, certificate, seed, settings,
         mmbn_opt_version``, and ``parts`` where the result is made of several.
     """
     size, model = result.program_size, result.model
@@ -54,6 +54,16 @@ def result_to_dict(result: Result) -> dict[str, Any]:
         if size is None
         else {key: getattr(size, key) for key in ("columns", "integers", "rows", "nonzeros")},
         "data": _data(result.formulation),
+        "remarks": [
+            {
+                "kind": f.kind.value,
+                "column": f.column,
+                "severity": str(f.severity),
+                "sentence": f.sentence,
+                "cure": f.cure,
+            }
+            for f in result.remarks
+        ],
         "parents": model.parents if isinstance(model, BayesianNetwork) else None,
         "certificate": {
             "ok": result.certificate.ok,

@@ -19,6 +19,7 @@ from typing import Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import shown
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop import limits
@@ -125,7 +126,7 @@ def read_uai(
 
 def _step(layout: Layout) -> int:
     if layout not in ("uai", "pyagrum"):
-        raise InputError(f'layout must be "uai" or "pyagrum", got {layout!r}.')
+        raise InputError(f'layout must be "uai" or "pyagrum", got {shown(layout)}.')
     return 1 if layout == "uai" else -1
 
 
@@ -180,13 +181,13 @@ class _Reader:
         token = self.next(what)
         number = int(token) if token.isascii() and token.isdigit() and len(token) < 12 else -1
         if not low <= number <= high:
-            self.fail(f"{what} must be a whole number from {low} to {high:,}, found {token[:40]!r}.")
+            self.fail(f"{what} must be a whole number from {low} to {high:,}, found {shown(token[:40])}.")
         return number
 
     def preamble(self) -> tuple[list[int], list[list[int]]]:
         kind = self.next("BAYES")
         if kind != "BAYES":
-            self.fail(f"expected BAYES, found {kind[:40]!r}; only Bayesian networks are read.")
+            self.fail(f"expected BAYES, found {shown(kind[:40])}; only Bayesian networks are read.")
         n = self.count("the number of variables", 1, _MAX_VARIABLES)
         most = limits.max_cells()
         cards = [self.count("a number of states", 1, most) for _ in range(n)]
@@ -215,14 +216,14 @@ class _Reader:
 
     def table(self, shape: tuple[int, int], name: str) -> NDArray[np.float64]:
         cells = prod(shape)
-        if self.count(f"the size of the table of {name!r}", 0, max(cells, limits.max_cells())) != cells:
-            self.fail(f"the table of {name!r} must have {cells:,} numbers, as its scope calls for.")
+        if self.count(f"the size of the table of {shown(name)}", 0, max(cells, limits.max_cells())) != cells:
+            self.fail(f"the table of {shown(name)} must have {cells:,} numbers, as its scope calls for.")
         try:
             values = np.fromiter(map(float, islice(self.tokens(), cells)), dtype=np.float64)
         except ValueError:
-            self.fail(f"the table of {name!r} holds something that is not a number.")
+            self.fail(f"the table of {shown(name)} holds something that is not a number.")
         if len(values) < cells:
-            self.fail(f"the file ends within the table of {name!r}.")
+            self.fail(f"the file ends within the table of {shown(name)}.")
         try:
             return normalised_rows(values.reshape(shape), name)[0]
         except InputError as error:
@@ -230,4 +231,4 @@ class _Reader:
 
     def end(self) -> None:
         if (token := next(self.tokens(), None)) is not None:
-            self.fail(f"there is more after the last table: {token[:40]!r}.")
+            self.fail(f"there is more after the last table: {shown(token[:40])}.")

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mmbn_opt._arguments import shown
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.interop._assembly import Family, assemble, normalised_rows
@@ -73,7 +74,8 @@ def from_pgmpy(model: Any, target: str) -> BayesianNetwork:
             here, there = list(labels[parent]), list(cpds[parent].state_names[parent])
             if here != there:
                 raise InputError(
-                    f"The pgmpy model's table of {str(node)!r} lists the states of {str(parent)!r} as {here}, "
+                    f"The pgmpy model's table of {shown(str(node))} lists the states of {shown(str(parent))} as "
+                    f"{here}, "
                     f"that node's own as {there}; make them one."
                 )
         table, _ = normalised_rows(np.asarray(cpd.get_values(), dtype=np.float64).T, str(node))

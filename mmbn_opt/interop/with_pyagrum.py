@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mmbn_opt._arguments import shown
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.interop._assembly import Family, assemble, normalised_rows, text_states
@@ -74,6 +75,6 @@ def _refuse_unfit(text: str, column: str) -> None:
     # Handed to pyAgrum, the first would end the process and the second would be cut short.
     if any("\ud800" <= character <= "\udfff" for character in text) or "\0" in text:
         raise InputError(
-            f"Column {column!r} has the name or label {text!r}, which is not text for pyAgrum; rename it, "
+            f"Column {shown(column)} has the name or label {shown(text)}, which is not text for pyAgrum; rename it, "
             "or save the network as JSON."
         )

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, softmax
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.numeric import NumericDataset, as_matrix
@@ -69,7 +70,7 @@ class MixturePart:
         with np.errstate(over="ignore"):  # what is no prior at all may be anything
             prior = np.exp(self.log_prior)
         if np.isnan(prior).any() or abs(float(prior.sum()) - 1.0) > 1e-6:
-            raise InputError(f"The priors of a part must sum to 1, got {prior.tolist()}.")
+            raise InputError(f"The priors of a part must sum to 1, got [{listed(prior.tolist())}].")
         if len({density.n_features for density in self.densities}) > 1:
             raise InputError("The densities of a part must have the same number of features.")
 
@@ -115,6 +116,8 @@ class MixtureClassifier:
     location, scale : float64 arrays (n_features,)
     class_name : str
         What the labels are called in files.
+    na_values : tuple of str or None
+        Cells that were read as missing where the table was a file of text; None where that is not known.
 
     Examples
     --------
@@ -134,17 +137,18 @@ class MixtureClassifier:
     location: FloatArray = field(repr=False)
     scale: FloatArray = field(repr=False)
     class_name: str = "class"
+    na_values: tuple[str, ...] | None = field(default=None, repr=False, kw_only=True, metadata={"content": False})
 
     def __post_init__(self) -> None:
         n_features = len(self.feature_names)
         for name in ("location", "scale"):
             value = getattr(self, name)
             if value.shape != (n_features,) or not np.isfinite(value).all():
-                raise InputError(f"{name} must hold {n_features} finite numbers, got {value!r}.")
+                raise InputError(f"{name} must hold {n_features} finite numbers, got {shown(value)}.")
         if not (self.scale > 0).all():
-            raise InputError(f"scale must be positive, got {self.scale.tolist()}.")
+            raise InputError(f"scale must be positive, got [{listed(self.scale.tolist())}].")
         if any(part.densities[0].n_features != n_features for part in self.parts):
-            raise InputError(f"The densities do not have the {n_features} features {list(self.feature_names)}.")
+            raise InputError(f"The densities do not have the {n_features} features [{listed(self.feature_names)}].")
         groups = tuple(part.groups for part in self.parts)
         if groups != _groups(self.rule, len(self.classes)):
             raise InputError(f"The parts {groups} are not those of {self.rule} with {len(self.classes)} classes.")

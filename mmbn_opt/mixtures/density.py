@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mmbn_opt._arguments import listed
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.exceptions import InputError
 
@@ -59,7 +60,7 @@ class MixtureDensity:
         with np.errstate(over="ignore"):
             weights = np.exp(self.log_weights)
         if np.isnan(weights).any() or abs(float(weights.sum()) - 1.0) > _WEIGHT_TOLERANCE:
-            raise InputError(f"The weights of a mixture must sum to 1, got {weights.tolist()}.")
+            raise InputError(f"The weights of a mixture must sum to 1, got [{listed(weights.tolist())}].")
         if self.is_diagonal and not (self.covariances > 0).all():
             raise InputError(f"Variances must be positive; the smallest is {self.covariances.min()!r}.")
         if not self.is_diagonal and not all(_is_positive_definite(c) for c in self.covariances):

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import shown
 from mmbn_opt.data import counts
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError, SizeLimitError
@@ -220,7 +221,7 @@ def refuse_large_choice(data: DiscreteDataset, candidates: "CandidateParents") -
     if largest.sum() <= counts.MAX_NETWORK_CELLS:
         return
     names = (*data.feature_names, data.class_name)
-    told = ", ".join(f"{names[node]!r} {int(largest[node]):,}" for node in np.argsort(-largest, kind="stable")[:3])
+    told = ", ".join(f"{shown(names[node])} {int(largest[node]):,}" for node in np.argsort(-largest, kind="stable")[:3])
     raise SizeLimitError(
         f"A network of these candidate parent sets could have {int(largest.sum()):,} table cells, the largest {told}; "
         f"the limit is {counts.MAX_NETWORK_CELLS:,}. Lower max_parents, merge states, leave such columns out, or keep "

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import listed
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt.exceptions import SizeLimitError
 from mmbn_opt.networks.tables import FactorTables
@@ -240,10 +241,10 @@ class _Schedule:
             return
         widest = max(self.members, key=self._cells)
         names = [self.factors.names[v] for v in sorted(widest)]
-        shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
         raise SizeLimitError(
             f"Summing out the missing cells of row {row} needs tables of {cells:,} cells, the largest over the class "
-            f"and {len(names)} features ({shown}); the limit is max_cells={max_cells:,}. Fill some of the cells, use a "
+            f"and {len(names)} features ({listed(names)}); the limit is max_cells={max_cells:,}. Fill some of the "
+            "cells, use a "
             "structure with fewer feature parents, or raise the limit."
         )
 

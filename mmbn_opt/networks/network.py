@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.counts import contingency, refuse_large_network
@@ -62,6 +63,9 @@ class BayesianNetwork(NetworkExchange):
     log_cpts : tuple of float64 arrays
         One a node, class last, shape (n_parent_configurations, n_states); parents ascending, the class last, the last
         one varying fastest.
+    na_values : tuple of str or None
+        Cells that were read as missing where the table was a file of text: `read_table` with the same ones reads other
+        rows alike. None where that is not known.
 
     Examples
     --------
@@ -83,6 +87,7 @@ class BayesianNetwork(NetworkExchange):
     features: tuple[DiscreteVariable, ...]
     target: DiscreteVariable
     log_cpts: tuple[FloatArray, ...] = field(repr=False)
+    na_values: tuple[str, ...] | None = field(default=None, repr=False, kw_only=True, metadata={"content": False})
 
     def __post_init__(self) -> None:
         _ = self.tables  # checks names and shapes
@@ -139,8 +144,9 @@ class BayesianNetwork(NetworkExchange):
 
     def cpt(self, name: str) -> pd.DataFrame:
         """The CPT of a node: a row a parent configuration, a column a state."""
+        name = str(name)
         if name not in self.structure.names:
-            raise InputError(f"There is no node {name!r}; the nodes are {list(self.structure.names)}.")
+            raise InputError(f"There is no node {shown(name)}; the nodes are [{listed(self.structure.names)}].")
         node = self.structure.names.index(name)
         parents = [self.variables[p] for p in self.structure.parents[node]]
         index: pd.Index

@@ -1,10 +1,11 @@
 """What may be a node's parents, before a set is listed: required and forbidden edges, pools, numbers of sets."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt.exceptions import InputError, SizeLimitError
 from mmbn_opt.networks.structure import find_cycle
 
@@ -24,6 +25,8 @@ class EdgeRules:
         Of all nodes, the class last.
     required, forbidden : tuple (n_nodes,) of frozensets
         Parents that a node must have, and may not have.
+    notes : mapping of name to str
+        What errors have to say of a node, such as "got no cut and is constant".
 
     Examples
     --------
@@ -35,9 +38,16 @@ class EdgeRules:
     names: tuple[str, ...]
     required: tuple[frozenset[int], ...]
     forbidden: tuple[frozenset[int], ...]
+    notes: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, names: Sequence[str], required: NamedEdges = (), forbidden: NamedEdges = ()) -> "EdgeRules":
+    def of(
+        cls,
+        names: Sequence[str],
+        required: NamedEdges = (),
+        forbidden: NamedEdges = (),
+        notes: Mapping[str, str] | None = None,
+    ) -> "EdgeRules":
         """From edges as ``(parent, child)`` names; `InputError` for a name, a clash or a cycle that cannot be."""
         index = {name: k for k, name in enumerate(names)}
         must: list[set[int]] = [set() for _ in names]
@@ -47,16 +57,17 @@ class EdgeRules:
                 for name in (parent, child):
                     if name not in index:
                         raise InputError(
-                            f"Edge {(parent, child)!r} names the unknown node {name!r}; known: {list(names)}."
+                            f"Edge {shown((parent, child))} names the unknown node {shown(name)}; known: "
+                            f"[{listed(names)}]."
                         )
                 target[index[child]].add(index[parent])
         for node, name in enumerate(names):
             if clash := must[node] & never[node]:
-                raise InputError(f"Edge {(names[min(clash)], name)!r} is both required and forbidden.")
+                raise InputError(f"Edge {shown((names[min(clash)], name))} is both required and forbidden.")
         if find_cycle([sorted(parents) for parents in must]):
             edges = [(names[p], names[child]) for child, parents in enumerate(must) for p in sorted(parents)]
-            raise InputError(f"The required edges {edges} form a cycle.")
-        return cls(tuple(names), tuple(map(frozenset, must)), tuple(map(frozenset, never)))
+            raise InputError(f"The required edges [{listed(edges)}] form a cycle.")
+        return cls(tuple(names), tuple(map(frozenset, must)), tuple(map(frozenset, never)), notes or {})
 
     @classmethod
     def none(cls, n_features: int) -> "EdgeRules":
@@ -66,10 +77,14 @@ class EdgeRules:
 
     def nothing_left(self, node: int) -> str:
         """The error for a node that has no parent set."""
+        required = sorted(self.names[j] for j in self.required[node])
+        told = [f"{shown(n)} {self.notes[n]}" for n in (self.names[node], *required) if n in self.notes]
+        cure = "raise max_parents or relax the edges"
+        if told:
+            cure = f"{', '.join(told[:5])}, so that edges at it change nothing: leave these out, or raise max_parents"
         return (
-            f"Node {self.names[node]!r} has no candidate parent set that contains "
-            f"{sorted(self.names[j] for j in self.required[node])} "
-            f"and avoids {sorted(self.names[j] for j in self.forbidden[node])}; raise max_parents or relax the edges."
+            f"Node {shown(self.names[node])} has no candidate parent set that contains [{listed(required)}] and avoids "
+            f"[{listed(sorted(self.names[j] for j in self.forbidden[node]))}]; {cure}."
         )
 
 

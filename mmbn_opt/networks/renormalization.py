@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
+from mmbn_opt._arguments import listed
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.log_linear import LogLinearClassifier
@@ -138,7 +139,8 @@ def posterior_difference(
     """
     if before.structure.names != after.structure.names:
         raise InputError(
-            f"The models have different nodes: {list(before.structure.names)} and {list(after.structure.names)}."
+            f"The models have different nodes: [{listed(before.structure.names)}] and "
+            f"[{listed(after.structure.names)}]."
         )
     points = _blanket_states(before) if codes is None else np.asarray(codes, dtype=np.int32)
     if not len(points):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mmbn_opt._arguments import checked_number, is_number
+from mmbn_opt._arguments import checked_number, is_number, shown
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["Dirichlet", "Laplace", "Smoothing", "as_smoothing"]
@@ -69,5 +69,5 @@ def as_smoothing(value: "float | Smoothing") -> Smoothing:
     if isinstance(value, (Laplace, Dirichlet)):
         return value
     if not is_number(value):
-        raise InputError(f"smoothing must be a number >= 0 or Dirichlet(ess=...), got {value!r}.")
+        raise InputError(f"smoothing must be a number >= 0 or Dirichlet(ess=...), got {shown(value)}.")
     return Laplace(float(value))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt._lazy import delegate
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.exchange import StructureExchange
@@ -76,29 +77,31 @@ class Structure(StructureExchange):
     def __post_init__(self) -> None:
         n_nodes = len(self.feature_names) + 1
         if len(set(self.names)) != n_nodes:
-            raise InputError(f"Node names must be distinct, got {list(self.names)}.")
+            raise InputError(f"Node names must be distinct, got [{listed(self.names)}].")
         if len(self.parents) != n_nodes:
             raise InputError(f"Structure needs parents for {n_nodes} nodes (class last), got {len(self.parents)}.")
         object.__setattr__(self, "parents", tuple(tuple(sorted(set(ps))) for ps in self.parents))
         for node, ps in enumerate(self.parents):
             if any(not 0 <= p < n_nodes or p == node for p in ps):
-                raise InputError(f"Node {self.names[node]!r} has an impossible parent index in {list(ps)}.")
+                raise InputError(f"Node {shown(self.names[node])} has an impossible parent index in [{listed(ps)}].")
         cycle = find_cycle(self.parents)
         if cycle:
             raise InputError(
-                f"The edges form a cycle through {[self.names[v] for v in cycle]}; remove one of its edges."
+                f"The edges form a cycle through [{listed(self.names[v] for v in cycle)}]; remove one of its edges."
             )
 
     @classmethod
     def from_names(cls, feature_names: Iterable[str], class_name: str, edges: Iterable[tuple[str, str]]) -> "Structure":
-        """Build from ``(parent, child)`` pairs of names."""
-        features = tuple(feature_names)
+        """Build from ``(parent, child)`` pairs of names; names are told apart by their text, so that 1 is "1"."""
+        features, class_name = tuple(map(str, feature_names)), str(class_name)
         index = {name: k for k, name in enumerate((*features, class_name))}
         parents: list[list[int]] = [[] for _ in index]
-        for parent, child in edges:
+        for parent, child in ((str(parent), str(child)) for parent, child in edges):
             for name in (parent, child):
                 if name not in index:
-                    raise InputError(f"Edge {(parent, child)!r} names the unknown node {name!r}; known: {list(index)}.")
+                    raise InputError(
+                        f"Edge {shown((parent, child))} names the unknown node {shown(name)}; known: [{listed(index)}]."
+                    )
             parents[index[child]].append(index[parent])
         return cls(features, class_name, tuple(tuple(p) for p in parents))
 
@@ -120,7 +123,7 @@ class Structure(StructureExchange):
     def require_columns(self, columns: tuple[str, ...]) -> None:
         """Raise `InputError` unless the nodes are these columns, the class last."""
         if self.names != columns:
-            raise InputError(f"The structure's nodes {list(self.names)} are not the data's columns in order.")
+            raise InputError(f"The structure's nodes [{listed(self.names)}] are not the data's columns in order.")
 
     @property
     def parent_names(self) -> dict[str, list[str]]:

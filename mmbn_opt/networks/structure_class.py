@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
+from mmbn_opt._arguments import listed
 from mmbn_opt._budget import leave_in_time
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.networks.structure import Structure, find_cycle
@@ -68,7 +69,7 @@ class StructureClass:
             words += f", of which {name!r} is one wherever a feature has any"
         for edges, what in ((self.required, "with"), (self.forbidden, "without")):
             if edges:
-                told = ", ".join(f"{parent} -> {child}" for parent, child in edges)
+                told = listed([f"{parent} -> {child}" for parent, child in edges], show=str)
                 words += f", {what} the edge{'s' if len(edges) > 1 else ''} {told}"
         if self.partners is not None:
             words += f"; a restricted class, every claim is within {self.partners_in_words}"
@@ -88,9 +89,9 @@ class StructureClass:
     def objection(self, structure: Structure) -> str | None:
         """Why a structure is not in the class; None where it is."""
         if structure.names != self.names:
-            return f"it is over the nodes {list(structure.names)}, not over {list(self.names)}"
+            return f"it is over the nodes [{listed(structure.names)}], not over [{listed(self.names)}]"
         if cycle := find_cycle(structure.parents):
-            return f"it has a cycle through {[self.names[v] for v in cycle]}"
+            return f"it has a cycle through [{listed(self.names[v] for v in cycle)}]"
         for node, parents in enumerate(structure.parents):
             if (reason := self._objection_to(node, parents)) is not None:
                 return reason
@@ -223,7 +224,7 @@ class StructureClass:
         return None, drawn
 
     def _said(self, node: int, parents: ParentSet) -> str:
-        return f"{self.names[node]!r} with the parents {[self.names[p] for p in parents]}"
+        return f"{self.names[node]!r} with the parents [{listed(self.names[p] for p in parents)}]"
 
 
 def _parts(some: set[int]) -> Iterator[set[int]]:

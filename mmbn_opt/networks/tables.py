@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.discrete import DiscreteDataset, encode_features
 from mmbn_opt.data.variable import DiscreteVariable
@@ -44,15 +45,18 @@ class FactorTables:
         cardinalities = tuple(v.cardinality for v in variables)
         names = tuple(v.name for v in variables)
         if names != structure.names:
-            raise InputError(f"Structure and variables disagree: {list(structure.names)} against {list(names)}.")
+            raise InputError(
+                f"Structure and variables disagree: [{listed(structure.names)}] against [{listed(names)}]."
+            )
         for node, variable in enumerate(variables):
             shape = (prod(cardinalities[p] for p in structure.parents[node]), variable.cardinality)
             if log_tables[node].shape != shape:
                 raise InputError(
-                    f"The CPT of {variable.name!r} has shape {log_tables[node].shape}; its parents call for {shape}."
+                    f"The CPT of {shown(variable.name)} has shape {log_tables[node].shape}; its parents call for "
+                    f"{shape}."
                 )
             if np.isnan(log_tables[node]).any():
-                raise InputError(f"The CPT of {variable.name!r} holds NaN.")
+                raise InputError(f"The CPT of {shown(variable.name)} holds NaN.")
         return cls(structure, cardinalities, log_tables)
 
 

@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._lazy import delegate
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.findings import Finding
+from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.exceptions import SolverError
 from mmbn_opt.programs.base import ProgramSize
 from mmbn_opt.results.bounds import ObjectiveBounds
@@ -178,6 +181,12 @@ class Result:
     multipliers: NDArray[np.float64] | None = None
     solver_trace: BoundTrace | None = None
     part: str = ""
+
+    @property
+    def remarks(self) -> tuple[Finding, ...]:
+        """What was odd about the table that was learned from."""
+        data = getattr(self.formulation, "data", None)
+        return data.remarks if isinstance(data, (DiscreteDataset, NumericDataset)) else ()
 
     def raise_for_status(self) -> "Result":
         """Return the result itself, or raise `SolverError` when it holds no model or a check failed."""

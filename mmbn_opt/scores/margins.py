@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import leave_in_time
 from mmbn_opt.data.counts import joint_codes
@@ -96,7 +97,7 @@ class MarginTables:
             return
         names, card = (*data.feature_names, data.class_name), data.cardinalities
         node, parents = candidates.columns[int(sizes.argmax())]
-        largest = ", ".join(f"{names[v]!r} ({card[v]:,} states)" for v in (node, *parents))
+        largest = ", ".join(f"{shown(names[v])} ({card[v]:,} states)" for v in (node, *parents))
         raise SizeLimitError(
             f"The margin tables of {candidates.n_columns:,} candidate parent sets would have {cells:,} numbers "
             f"({8 * cells / 2**30:,.1f} GiB), the largest over {largest}; the limit is max_cells={max_cells:,}. Merge "

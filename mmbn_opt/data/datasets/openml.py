@@ -11,6 +11,7 @@ from urllib.error import URLError
 import numpy as np
 import pandas as pd
 
+from mmbn_opt._arguments import listed
 from mmbn_opt.data.datasets.info import ColumnKind, DatasetInfo
 from mmbn_opt.data.datasets.shipped import dataset_names
 from mmbn_opt.exceptions import InputError, MmbnError
@@ -109,7 +110,7 @@ def _described(bunch: Any, name: str, version: int) -> tuple[pd.DataFrame, Datas
         named = ", ".join(map(repr, bunch.target_names)) or "none"
         raise InputError(
             f"OpenML data set {name!r}, version {version}, must have one class column; it names {named}. "
-            f"Choose one by target=; the columns are {', '.join(map(repr, bunch.frame.columns))}."
+            f"Choose one by target=; the columns are {listed(bunch.frame.columns)}."
         )
     (target,) = bunch.target_names
     features = [column for column in bunch.frame.columns if column != target]

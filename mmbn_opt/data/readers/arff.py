@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import listed
 from mmbn_opt.data.readers.delimited import WHOLE_NUMBER
 from mmbn_opt.data.readers.limits import refuse_beyond_memory
 from mmbn_opt.data.readers.names import refuse_bad_names
@@ -108,7 +109,7 @@ def _attribute(declaration: str, number: int, source: str) -> _Attribute:
         states = tuple(str(part) for part in (parts[:-1] if parts and not parts[-1] else parts))
         repeated = sorted(state for state, count in Counter(states).items() if count > 1)
         if not states or repeated:
-            what = f"declares {', '.join(map(repr, repeated))} twice" if repeated else "declares no states"
+            what = f"declares {listed(repeated)} twice" if repeated else "declares no states"
             raise FormatError(f"{source}: line {number}: attribute {name!r} {what}. List each state once.")
         return _Attribute(name, "nominal", states)
     word = kind.split(maxsplit=1)[0].lower() if kind else ""
@@ -222,7 +223,7 @@ def _nominal(
         if code < 0 and not _is_missing(cell, missing):
             raise FormatError(
                 f"{source}: line {lines[i]}: {cell!r} is not a declared state of {attribute.name!r}; declared are "
-                f"{_listed(states)}. Add it to the @attribute line, or mend the value."
+                f"{listed(states)}. Add it to the @attribute line, or mend the value."
             )
         codes[i] = -1 if cell == "?" and not isinstance(cell, _Quoted) else code
     kept = sorted(missing.intersection(states))
@@ -276,8 +277,3 @@ def _without_comment(line: str) -> str:
     if "%" not in line:
         return line
     return _COMMENT.sub(lambda m: "" if m[0].startswith("%") else m[0], line)
-
-
-def _listed(states: Sequence[str]) -> str:
-    shown = ", ".join(repr(str(state)) for state in states[:10])
-    return shown if len(states) <= 10 else f"{shown}, ... ({len(states)} in all)"

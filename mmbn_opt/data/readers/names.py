@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt.exceptions import FormatError
 
 __all__ = ["refuse_bad_names"]
@@ -10,15 +11,15 @@ __all__ = ["refuse_bad_names"]
 
 def refuse_bad_names(names: Sequence[str], source: str) -> None:
     """Refuse a header with duplicate or empty names: pandas would rename them without a word."""
-    repeated = [f"{name!r} ({count} times)" for name, count in Counter(names).items() if count > 1 and name]
+    repeated = [f"{shown(name)} ({count} times)" for name, count in Counter(names).items() if count > 1 and name]
     if repeated:
         raise FormatError(
-            f"{source}: column names that occur more than once: {', '.join(repeated)}. "
+            f"{source}: column names that occur more than once: {listed(repeated, show=str)}. "
             "Rename them; if the first row is data, add a row with names above it."
         )
     nameless = [str(j + 1) for j, name in enumerate(names) if not name]
     if nameless:
         raise FormatError(
-            f"{source}: column {', '.join(nameless)} of {len(names)} has no name. Name it in the first row, "
+            f"{source}: column {listed(nameless, show=str)} of {len(names)} has no name. Name it in the first row, "
             "or leave it out (a row index that was written along?)."
         )

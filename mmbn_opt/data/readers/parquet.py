@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt.data.readers.limits import ENVIRONMENT, refuse_beyond_memory, unpacked_limit
 from mmbn_opt.data.readers.names import refuse_bad_names
 from mmbn_opt.exceptions import FormatError, InputError, MissingDependencyError, SizeLimitError
@@ -54,10 +55,12 @@ def _refuse_unfit(file: Any, packed: int, source: str, max_bytes: int | None) ->
     """Refuse what no table of cells is, and what runs of one value would blow up to."""
     import pyarrow
 
-    nested = [f"{field.name!r} ({field.type})" for field in file.schema_arrow if pyarrow.types.is_nested(field.type)]
+    nested = [
+        f"{shown(field.name)} ({field.type})" for field in file.schema_arrow if pyarrow.types.is_nested(field.type)
+    ]
     if nested:
         raise FormatError(
-            f"{source}: each cell of column {', '.join(nested[:5])} holds several values. "
+            f"{source}: each cell of column {listed(nested, 5, show=str)} holds several values. "
             "Spread them over columns of their own, or leave the column out."
         )
     metadata = file.metadata
@@ -103,7 +106,9 @@ def _unfolded(file: Any, raw: bytes, source: str, max_bytes: int | None) -> Any:
             lengths = np.asarray(pyarrow.compute.binary_length(chunk.dictionary).fill_null(0), dtype=np.int64)
             used = np.asarray(chunk.indices.drop_null(), dtype=np.int64)
             n_bytes += int(lengths[used].sum()) if len(lengths) else 0
-        _refuse_over(n_bytes, len(raw), source, max_bytes, f"the texts of column {name!r}, which are stored once each,")
+        _refuse_over(
+            n_bytes, len(raw), source, max_bytes, f"the texts of column {shown(name)}, which are stored once each,"
+        )
         folded = folded.set_column(
             folded.column_names.index(name), schema.field(name), column.cast(schema.field(name).type)
         )

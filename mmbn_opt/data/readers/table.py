@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from mmbn_opt.data.columns import left_out
 from mmbn_opt.data.readers.arff import read_arff
 from mmbn_opt.data.readers.content import ARFF, DELIMITED, PARQUET, decode, foreign_format, gunzip, is_gzip, text_format
 from mmbn_opt.data.readers.delimited import read_delimited
@@ -31,7 +32,11 @@ _ENDINGS = {
 
 
 def read_table(
-    path: str | os.PathLike[str], *, na_values: Iterable[str] = NA_VALUES, max_bytes: int | None = None
+    path: str | os.PathLike[str],
+    *,
+    na_values: Iterable[str] = NA_VALUES,
+    max_bytes: int | None = None,
+    ignore: Iterable[str] = (),
 ) -> pd.DataFrame:
     r"""Read a data file into a frame.
 
@@ -61,6 +66,8 @@ def read_table(
         fill the memory. None: what the environment variable ``MMBN_MAX_BYTES`` says, or else 200 times the size of the
         file (at least 32 MiB of text or 256 MiB of Parquet, at most 2 GiB), and no table that would take more than four
         fifths of the memory that is available. A limit that is given takes the place of all of these.
+    ignore : iterable of str
+        Columns to leave out.
 
     Returns
     -------
@@ -123,10 +130,12 @@ def read_table(
 
     missing = frozenset((na_values,) if isinstance(na_values, str) else na_values)
     if found == PARQUET:
-        return read_parquet(raw, source, limit)
-    if found == ARFF:
-        return read_arff(text, source, missing, trusted=limit is not None)
-    return read_delimited(text, source, missing, trusted=limit is not None)
+        frame = read_parquet(raw, source, limit)
+    elif found == ARFF:
+        frame = read_arff(text, source, missing, trusted=limit is not None)
+    else:
+        frame = read_delimited(text, source, missing, trusted=limit is not None)
+    return left_out(frame, ignore)
 
 
 def _bytes_of(path: str | os.PathLike[str]) -> bytes:

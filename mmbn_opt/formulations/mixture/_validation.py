@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from mmbn_opt._arguments import listed
+
 from ..._arrays import FloatArray
 from ...data.numeric import NumericDataset, as_matrix
 from ...exceptions import InputError
@@ -28,7 +30,7 @@ class HeldOut:
         if len(z) == 0 or len(labels) != len(z) or unknown:
             raise InputError(
                 "The validation data need at least one row, as many labels as rows, and no new classes; "
-                f"got {len(z)} rows, {len(labels)} labels, new classes {unknown}."
+                f"got {len(z)} rows, {len(labels)} labels, new classes [{listed(unknown)}]."
             )
         if np.isnan(z).any() and missing == "error":
             raise InputError('The validation data hold NaN; fill them, or use missing="marginalize".')

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, log_expit
 
-from ..._arguments import checked_number
+from ..._arguments import checked_number, listed
 from ..._arrays import FloatArray
 from ...data.folds import draw_held_out, take_rows
 from ...data.numeric import NumericDataset, check_components
@@ -81,6 +81,8 @@ class ConstrainedMaximumMargin(Formulation):
     seed : int
         Of k-means.
     max_parameters : int
+    tells : bool
+        False where what is odd about the table was logged before.
 
     Examples
     --------
@@ -104,6 +106,7 @@ class ConstrainedMaximumMargin(Formulation):
     start: Literal["best", "k-means", "em"] = field(default="best", kw_only=True)
     seed: int = field(default=0, kw_only=True)
     max_parameters: int = field(default=1_000_000, kw_only=True)
+    tells: bool = field(default=True, kw_only=True, repr=False, metadata={"content": False})
 
     title: ClassVar[str] = "Constrained maximum margin"
     emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.NONLINEAR})
@@ -122,7 +125,7 @@ class ConstrainedMaximumMargin(Formulation):
             raise InputError(f"start must be one of {', '.join(STARTS)}, got {self.start!r}.")
         if self.data.n_classes != 2:
             raise InputError(
-                f"CMM separates two classes; y holds {self.data.n_classes}: {self.data.classes.tolist()[:8]}. "
+                f"CMM separates two classes; y holds {self.data.n_classes}: [{listed(self.data.classes.tolist())}]. "
                 "Use CMMClassifier, which combines one program for each pair of classes."
             )
         self.data.require_members(self.n_components)
@@ -138,7 +141,7 @@ class ConstrainedMaximumMargin(Formulation):
     @cached_property
     def data(self) -> NumericDataset:
         """The samples, checked and standardised."""
-        return NumericDataset.from_arrays(self.X, self.y, missing=self.missing)
+        return NumericDataset.from_arrays(self.X, self.y, missing=self.missing, tells=self.tells)
 
     @property
     def n_samples(self) -> int:
@@ -255,8 +258,8 @@ class ConstrainedMaximumMargin(Formulation):
     def _checked_part(self, model: MixtureClassifier) -> MixturePart:
         if model.classes.tolist() != self.data.classes.tolist() or model.feature_names != self.data.feature_names:
             raise InputError(
-                f"The model separates {model.classes.tolist()} by {list(model.feature_names)[:8]}; the formulation has "
-                f"{self.data.classes.tolist()} and {list(self.data.feature_names)[:8]}."
+                f"The model separates [{listed(model.classes.tolist())}] by [{listed(model.feature_names)}]; the "
+                f"formulation has [{listed(self.data.classes.tolist())}] and [{listed(self.data.feature_names)}]."
             )
         part = model.parts[0]
         if any(not d.is_diagonal or d.n_components != self.n_components for d in part.densities):

@@ -44,6 +44,8 @@ class MulticlassMargin:
         What the labels are called in files.
     n_dropped : int
         Rows that were left out before; for the report.
+    tells : bool
+        False where what is odd about the table was logged before.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class MulticlassMargin:
     seed: int = field(default=0, kw_only=True)
     class_name: str = field(default="class", kw_only=True)
     n_dropped: int = field(default=0, kw_only=True, repr=False)
+    tells: bool = field(default=True, kw_only=True, repr=False, metadata={"content": False})
 
     title: ClassVar[str] = "Constrained maximum margin"
     sense: ClassVar[Sense] = Sense.MAXIMIZE
@@ -86,7 +89,9 @@ class MulticlassMargin:
         X, y = self.X, self.y
         if self.sample_weight is not None and len(X) == len(y):  # unequal lengths are told by `from_arrays`
             X, y = take_rows(X, y, self.rows)
-        return NumericDataset.from_arrays(X, y, missing=self.missing, n_dropped=self.n_dropped)
+        return NumericDataset.from_arrays(
+            X, y, missing=self.missing, n_dropped=self.n_dropped, class_name=str(self.class_name), tells=self.tells
+        )
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
@@ -108,7 +113,7 @@ class MulticlassMargin:
             n_components = min(n_components, int(np.bincount(part.labels).min()))
         return ConstrainedMaximumMargin(
             self.data.z[part.rows], part.labels, n_components, self.h, self.xi, self.tau, self.penalty,
-            xi_growth=self.xi_growth, missing="marginalize", start=self.start, seed=self.seed,
+            xi_growth=self.xi_growth, missing="marginalize", start=self.start, seed=self.seed, tells=False,
         )  # fmt: skip
 
     @cached_property
@@ -118,7 +123,7 @@ class MulticlassMargin:
 
     def join(self, models: list[MixtureClassifier]) -> MixtureClassifier:
         """The classifier that the parts' models make."""
-        return join_parts(self.data, self.strategy, self.parts, models, class_name=self.class_name)
+        return join_parts(self.data, self.strategy, self.parts, models, class_name=str(self.class_name))
 
     def evaluate(self, model: MixtureClassifier) -> float:
         """Sum of the parts' soft margins, recomputed from the data, in nats."""

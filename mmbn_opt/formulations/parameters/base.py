@@ -6,6 +6,8 @@ from math import prod
 
 import numpy as np
 
+from mmbn_opt._arguments import shown
+
 from ..._arrays import FloatArray
 from ...data.counts import refuse_large_network
 from ...data.discrete import DiscreteDataset
@@ -59,7 +61,7 @@ class StructureParameters(Formulation):
         """Names and cells of the three largest tables of the vector."""
         cells = {self.structure.names[v]: prod(self.layout.shape(v)) for v in self.layout.nodes}
         largest = sorted(cells, key=lambda name: -cells[name])[:3]
-        return ", ".join(f"{name!r} {cells[name]:,}" for name in largest) + (", ..." if len(cells) > 3 else "")
+        return ", ".join(f"{shown(name)} {cells[name]:,}" for name in largest) + (", ..." if len(cells) > 3 else "")
 
     def _refuse_margins(self) -> None:
         """Raise `SizeLimitError` when a number for every sample and class would be too much."""

@@ -133,7 +133,9 @@ class StructureFormulation(Formulation):
         return sets
 
     def _all_candidates(self) -> CandidateParents:
-        rules = EdgeRules.of(self.structure_class.names, self.required_edges, self.forbidden_edges)
+        constant = [v for v in self.data.features if v.cardinality == 1]
+        notes = {v.name: "got no cut and is constant" if v.cuts == () else "is constant" for v in constant}
+        rules = EdgeRules.of(self.structure_class.names, self.required_edges, self.forbidden_edges, notes)
         listed = self._families(rules)
         refuse_columns(listed, max_columns=self.max_columns)
         return CandidateParents.of_families(listed, rules)
