@@ -31,6 +31,8 @@ _OBJECTIVE = "obj"
 _BLOCK = 512
 """Columns, rows or bounds that are written at once."""
 _TERMS_PER_LINE = 5
+_NOTHING = 1e-9
+"""A coefficient that moves its row by no more, far below any solver's tolerance, is left out: HiGHS warns of it."""
 _LONGEST = 64
 
 # "e" and "E" may begin the exponent of the number before them.
@@ -223,6 +225,9 @@ def _one_sided(program: MixedIntegerProgram, names: bool, constant: bool) -> _On
     twin = np.concatenate([[False], position[1:] == position[:-1]]) if len(position) else np.zeros(0, dtype=bool)
     unit = sp.csr_array((np.ones(len(crossed)), (np.arange(len(crossed)), crossed)), shape=(len(crossed), n_columns))
     matrix = sp.csr_array(sp.vstack([canonical.A[position], unit]))
+    matrix.eliminate_zeros()
+    reach = np.maximum(abs(canonical.col_lower), abs(canonical.col_upper))
+    matrix.data[abs(matrix.data) * np.maximum(reach, 1.0)[matrix.indices] <= _NOTHING] = 0.0
     matrix.eliminate_zeros()
     free = canonical.col_lower.copy()
     free[crossed] = -np.inf
