@@ -21,13 +21,15 @@ def predict(
     out: Annotated[Path, typer.Option("--out", help="CSV file for the predictions.", show_default=False)],
     na: opt.NaValues = "NA,NaN,?",
     unseen: Annotated[str, typer.Option("--unseen", help="Labels never seen in training: error or missing.")] = "error",
+    spreadsheet: opt.Spreadsheet = False,
 ) -> None:
     """Classify rows; where the file has the class column too, say how many were right."""
     import numpy as np
     import pandas as pd
 
     from mmbn_opt.data.readers import read_table
-    from mmbn_opt.interop.atomic import write_text_atomic
+    from mmbn_opt.interop.atomic import write_bytes_atomic
+    from mmbn_opt.interop.csv_text import csv_content
     from mmbn_opt.interop.models import find_model, load_model
     from mmbn_opt.mixtures.classifier import MixtureClassifier
 
@@ -48,7 +50,7 @@ def predict(
     table = pd.DataFrame({name: classes[codes]})
     for k, label in enumerate(states):
         table[f"P({name}={label})"] = probabilities[:, k]
-    write_text_atomic(out, table.to_csv(index=False))
+    write_bytes_atomic(out, csv_content(table, spreadsheet=spreadsheet))
     typer.echo(f"{len(table)} rows classified: {out}")
     if name in frame.columns and len(frame):
         if isinstance(fitted, MixtureClassifier):
