@@ -62,7 +62,7 @@ def write_name_map(
         "version": 1,
         "program": target.name,
         "sense": "minimum",
-        "constant_column": CONSTANT if file_format == "lp" and program.offset else None,
+        "constant_column": CONSTANT if file_format != "nl" and program.offset else None,
         "columns": columns,
     }
     return write_text_atomic(target.with_name(target.name + ENDING), json.dumps(content, indent=1) + "\n")

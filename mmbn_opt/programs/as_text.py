@@ -23,7 +23,7 @@ from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
 __all__ = ["CONSTANT", "lp_blocks", "mps_blocks", "safe_names", "write_program"]
 
 CONSTANT = "one"
-"""Column of LP files, fixed at 1, that bears the constant of the objective: some readers drop a bare constant."""
+"""Column, fixed at 1, whose cost is the constant of the objective: CBC drops it from LP, GLPK turns its sign in MPS."""
 
 Item = TypeVar("Item")
 
@@ -31,6 +31,8 @@ _OBJECTIVE = "obj"
 _BLOCK = 512
 """Columns, rows or bounds that are written at once."""
 _TERMS_PER_LINE = 5
+_WHOLE = 1e-6
+"""What a bound of an integer column may miss a whole number by, as solvers see it."""
 _NOTHING = 1e-9
 """A coefficient that moves its row by no more, far below any solver's tolerance, is left out: HiGHS warns of it."""
 _LONGEST = 64
@@ -73,8 +75,8 @@ def write_program(program: MixedIntegerProgram, path: str | Path, *, names: bool
     """Write `program` as MPS or LP, by the ending of `path`, with all digits of its numbers.
 
     Columns are called ``c0, c1, ...`` and rows ``r0, r1, ...``, in the program's order. A row with two different sides
-    is two rows (``r3`` and ``r3u``), one without a side is left out. In an LP file the constant of the objective is the
-    cost of a column ``one`` that is fixed at 1.
+    is two rows (``r3`` and ``r3u``), one without a side is left out, and bounds of integer columns are whole. The
+    constant of the objective is the cost of a last column ``one`` that is fixed at 1.
 
     Parameters
     ----------
@@ -121,9 +123,12 @@ def write_program(program: MixedIntegerProgram, path: str | Path, *, names: bool
         stream.writelines(blocks)
 
 
-def mps_blocks(program: MixedIntegerProgram, *, names: bool = False) -> Iterator[str]:
-    """The text of an MPS file in parts, so that a writer can stop between them."""
-    constant = not program.c.size
+def mps_blocks(program: MixedIntegerProgram, *, names: bool = False, constant_column: bool = True) -> Iterator[str]:
+    """The text of an MPS file in parts, so that a writer can stop between them.
+
+    Without `constant_column` the constant of the objective is the negative of its right-hand side, as CBC has it.
+    """
+    constant = (bool(program.offset) and constant_column) or not program.c.size
     if constant:
         program = _with_constant_column(program)
     form = _one_sided(program, names, constant)
@@ -147,12 +152,11 @@ def mps_blocks(program: MixedIntegerProgram, *, names: bool = False) -> Iterator
         yield "".join(lines)
     if marked % 2:
         yield _mps_marker(marked)
-    # By convention the right-hand side of the objective is the negative of its constant.
     yield "RHS\n" + (f"    RHS       {_OBJECTIVE:<8}  {-program.offset!r}\n" if program.offset else "")
     for sides in _batched(zip(form.rows, form.rhs.tolist(), strict=True), _BLOCK):
         yield "".join(f"    RHS       {row:<8}  {value!r}\n" for row, value in sides if value)
     yield "BOUNDS\n"
-    sides_of = (form.lower.tolist(), program.col_upper.tolist(), program.integrality.tolist())
+    sides_of = (form.lower.tolist(), form.upper.tolist(), program.integrality.tolist())
     for limits in _batched(zip(form.columns, *sides_of, strict=True), _BLOCK):
         yield "".join(_mps_bounds(*limit) for limit in limits)
     yield "ENDATA\n"
@@ -177,8 +181,10 @@ def lp_blocks(program: MixedIntegerProgram, *, names: bool = False) -> Iterator[
             total = _sum([(value, form.columns[j]) for value, j in entries])
             lines.append(f" {row}:{total or nothing} {sense} {side!r}\n")
         yield "".join(lines)
+    if not form.rows:
+        yield f" r0:{nothing} <= 1.0\n"  # GLPK asks for one
     yield "Bounds\n"
-    for limits in _batched(zip(form.columns, form.lower.tolist(), program.col_upper.tolist(), strict=True), _BLOCK):
+    for limits in _batched(zip(form.columns, form.lower.tolist(), form.upper.tolist(), strict=True), _BLOCK):
         yield "".join(_lp_bounds(*limit) for limit in limits)
     integers = [form.columns[j] for j in np.flatnonzero(program.integrality).tolist()]
     if integers:
@@ -197,6 +203,7 @@ class _OneSided:
     sense: list[str]
     rhs: FloatArray
     lower: FloatArray
+    upper: FloatArray
     rows: list[str]
     columns: list[str]
 
@@ -210,7 +217,10 @@ def _one_sided(program: MixedIntegerProgram, names: bool, constant: bool) -> _On
     below, above = np.isfinite(lower) & ~equal, np.isfinite(upper) & ~equal
     # Where the bounds of a column cross, a reader may take a negative upper bound for the end of a free column: as a
     # row the lower bound can't be mistaken.
-    crossed = np.flatnonzero(canonical.col_lower > canonical.col_upper)
+    least, most = canonical.col_lower.copy(), canonical.col_upper.copy()
+    whole = canonical.integrality
+    least[whole], most[whole] = np.ceil(least[whole] - _WHOLE) + 0.0, np.floor(most[whole] + _WHOLE) + 0.0
+    crossed = np.flatnonzero(least > most)
     kinds = [("=", equal, lower), (">=", below, lower), ("<=", above, upper)]
     places = [np.flatnonzero(chosen) for _, chosen, _ in kinds]
     position = np.concatenate(places)
@@ -226,16 +236,15 @@ def _one_sided(program: MixedIntegerProgram, names: bool, constant: bool) -> _On
     unit = sp.csr_array((np.ones(len(crossed)), (np.arange(len(crossed)), crossed)), shape=(len(crossed), n_columns))
     matrix = sp.csr_array(sp.vstack([canonical.A[position], unit]))
     matrix.eliminate_zeros()
-    reach = np.maximum(abs(canonical.col_lower), abs(canonical.col_upper))
+    reach = np.maximum(abs(least), abs(most))
     matrix.data[abs(matrix.data) * np.maximum(reach, 1.0)[matrix.indices] <= _NOTHING] = 0.0
     matrix.eliminate_zeros()
-    free = canonical.col_lower.copy()
-    free[crossed] = -np.inf
     return _OneSided(
         matrix,
         [*sense.tolist(), *[">="] * len(crossed)],
-        np.concatenate([rhs, canonical.col_lower[crossed]]),
-        free,
+        np.concatenate([rhs, least[crossed]]),
+        np.where(least > most, -np.inf, least),
+        most,
         [f"r{i}u" if again else row_names[i] for i, again in zip(position.tolist(), twin.tolist(), strict=True)]
         + [f"r{n_rows + k}" for k in range(len(crossed))],
         columns,

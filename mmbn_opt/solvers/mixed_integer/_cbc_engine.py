@@ -70,7 +70,7 @@ def _run_once(
     for old in folder.glob("[!.]*"):  # what begins with a dot is not of this program
         old.unlink()
     with (folder / "program.mps").open("w", encoding="ascii", newline="\n") as stream:
-        for block in mps_blocks(program):
+        for block in mps_blocks(program, constant_column=False):
             stream.write(block)
             if link.stop_requested:
                 return EngineAnswer(TerminationStatus.INTERRUPTED, "stopped while the program was written")
