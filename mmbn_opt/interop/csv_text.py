@@ -2,7 +2,8 @@
 
 import csv
 import re
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -38,8 +39,8 @@ def csv_content(frame: pd.DataFrame, *, spreadsheet: bool = False) -> bytes:
         frame = _each_text(frame, spreadsheet_cell)
     texts = [*map(str, frame.columns), *(v for j in _texts(frame) for v in frame.iloc[:, j] if isinstance(v, str))]
     # The csv module of Python 3.11 leaves a carriage return without quotes; every reader ends the row there.
-    quoting = csv.QUOTE_NONNUMERIC if any("\r" in text for text in texts) else csv.QUOTE_MINIMAL
-    text = frame.to_csv(index=False, lineterminator="\n", quoting=quoting)
+    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if any("\r" in text for text in texts) else csv.QUOTE_MINIMAL
+    text: str = frame.to_csv(index=False, lineterminator="\n", quoting=quoting)
     # What isn't Unicode (a lone surrogate) can't be text of a file; its escape can.
     return text.encode("utf-8", "backslashreplace")
 
@@ -78,10 +79,12 @@ def _texts(frame: pd.DataFrame) -> list[int]:
     return [j for j, kind in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
 
 
-def _each_text(frame: pd.DataFrame, change: Any) -> pd.DataFrame:
+def _each_text(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
+    def with_change(cells: Iterable[Any]) -> list[Any]:
+        return [change(cell) if isinstance(cell, str) else cell for cell in cells]
+
     changed = frame.copy()
-    changed.columns = pd.Index([change(name) if isinstance(name, str) else name for name in frame.columns])
+    changed.columns = pd.Index(with_change(frame.columns))
     for j in _texts(frame):
-        cells = [change(cell) if isinstance(cell, str) else cell for cell in frame.iloc[:, j]]
-        changed.isetitem(j, pd.Series(cells, index=frame.index, dtype=object))
+        changed.isetitem(j, pd.array(with_change(frame.iloc[:, j]), dtype=object))
     return changed

@@ -5,8 +5,6 @@ the next. What is written here is plain enough to mean the same to all: no range
 explicit, names that are no number and no keyword.
 """
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -19,8 +17,9 @@ import scipy.sparse as sp
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
+from mmbn_opt.programs.safe_names import safe_names
 
-__all__ = ["CONSTANT", "lp_blocks", "mps_blocks", "safe_names", "write_program"]
+__all__ = ["CONSTANT", "lp_blocks", "mps_blocks", "write_program"]
 
 CONSTANT = "one"
 """Column, fixed at 1, whose cost is the constant of the objective: CBC drops it from LP, GLPK turns its sign in MPS."""
@@ -35,40 +34,6 @@ _WHOLE = 1e-6
 """What a bound of an integer column may miss a whole number by, as solvers see it."""
 _NOTHING = 1e-9
 """A coefficient that moves its row by no more, far below any solver's tolerance, is left out: HiGHS warns of it."""
-_LONGEST = 64
-
-# "e" and "E" may begin the exponent of the number before them.
-_PLAIN = re.compile(r"[A-DF-Za-df-z_][A-Za-z0-9_]*")
-_OURS = re.compile(r"[cr]\d+u?", re.IGNORECASE)
-_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "bin binaries binary bnd bound bounds bv columns constraints end endata fr free fx gen general generals in inf "
-        "infinity int integer integers lo marker max maximise maximize maximum mi min minimise minimize minimum name "
-        "nan obj objective objsense one pl ranges rhs rows sec semi sos sos1 sos2 st subject such that to up",
-    )
-)
-
-
-def safe_names(names: Sequence[str], letter: str) -> list[str]:
-    """The names where every reader takes them for names, ``c17`` (letter and position) where not.
-
-    Examples
-    --------
-    >>> safe_names(["width", "e1", "free", "a b", "größe", "width_2", "Width"], "c")
-    ['c0', 'c1', 'c2', 'c3', 'c4', 'width_2', 'c6']
-    """
-    times = Counter(name.lower() for name in names)  # some readers fold cases
-    return [
-        name
-        if _PLAIN.fullmatch(name)
-        and len(name) <= _LONGEST
-        and not _OURS.fullmatch(name)
-        and name.lower() not in _WORDS
-        and times[name.lower()] == 1
-        else f"{letter}{position}"
-        for position, name in enumerate(names)
-    ]
 
 
 def write_program(program: MixedIntegerProgram, path: str | Path, *, names: bool = False) -> None:
