@@ -1,10 +1,109 @@
-"""The types of arrays that every room speaks of."""
+"""The types of arrays that every room speaks of, and how functions on them are compiled."""
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BoolArray", "FloatArray", "IntArray"]
+__all__ = ["BoolArray", "FloatArray", "IntArray", "kernel"]
+
+logger = logging.getLogger(__name__)
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+
+
+def kernel(**options: Any) -> Any:
+    """Compile a function with numba when it is first called, and keep the machine code for the next process.
+
+    Keeping it is a favour, never a condition: where no folder can be written the function is compiled in each process,
+    and what can't be read in a cache (cut off, of another program) is compiled again. Both are logged, once a process.
+
+    Parameters
+    ----------
+    **options
+        Those of ``numba.njit`` but ``cache``.
+
+    Examples
+    --------
+    >>> @kernel(nogil=True)
+    ... def total(values):
+    ...     return values.sum()
+    >>> float(total(np.array([1.0, 2.5])))
+    3.5
+    """
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        from numba import njit
+
+        dispatcher = njit(**options)(function)
+        try:
+            dispatcher.enable_caching()
+        except (RuntimeError, OSError) as error:
+            _say_uncached(str(error))
+            return dispatcher
+        # The attribute that numba's own `enable_caching` sets; it offers no other way to hear of faults.
+        dispatcher._cache = _ForgivingCache(dispatcher._cache)
+        return dispatcher
+
+    return compiled
+
+
+class _ForgivingCache:
+    """A cache of numba whose faults cost time and nothing else.
+
+    It unpickles what it finds, so that damaged bytes can raise nearly anything.
+    """
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.enable = inner.enable
+        self.disable = inner.disable
+        self.flush = inner.flush
+
+    @property
+    def cache_path(self) -> str:
+        return str(self._inner.cache_path)
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """The kept code, or None."""
+        try:
+            return self._inner.load_overload(signature, context)
+        except Exception as error:
+            _say_damaged(self.cache_path, f"{type(error).__name__}: {error}")
+            # An index that can't be read would stand in the way of the new code too.
+            with suppress(Exception):
+                self._inner.flush()
+            return None
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        """Keep the code if that is possible."""
+        try:
+            self._inner.save_overload(signature, data)
+        except Exception as error:
+            _say_uncached(str(error))
+
+
+_said: set[str] = set()
+
+
+def _say_uncached(reason: str) -> None:
+    _say_once(
+        "compiled functions can't be kept, so each process compiles them again; set NUMBA_CACHE_DIR to a folder that "
+        "can be written",
+        reason,
+    )
+
+
+def _say_damaged(folder: str, reason: str) -> None:
+    _say_once("compiled functions that were kept can't be read and are compiled again", f"in {folder}: {reason}")
+
+
+def _say_once(text: str, reason: str) -> None:
+    if text not in _said:
+        _said.add(text)
+        logger.warning("%s (%s)", text, reason)

@@ -19,6 +19,7 @@ from mmbn_opt.cli.parameters import parameters
 from mmbn_opt.cli.predict import predict
 from mmbn_opt.cli.remarks import remark
 from mmbn_opt.cli.solvers import solvers
+from mmbn_opt.cli.streams import escape_what_cannot_be_shown
 from mmbn_opt.cli.structure import structure
 from mmbn_opt.exceptions import InputError, MissingDependencyError, MmbnError
 
@@ -80,6 +81,7 @@ def main() -> None:
 
     Ctrl-C, SIGTERM and SIGHUP end a search, never what hands over its answer; a second signal ends everything.
     """
+    escape_what_cannot_be_shown()
     with noting_signals(terminate=True) as noted:
         try:
             app(standalone_mode=True)

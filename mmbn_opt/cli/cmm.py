@@ -41,6 +41,7 @@ def cmm(
     ] = "error",
     na: opt.NaValues = "NA,NaN,?",
     drop: opt.Drop = "",
+    spreadsheet: opt.Spreadsheet = False,
 ) -> None:
     """Separate classes of numeric rows by mixtures of Gaussians, every row on its side.
 
@@ -53,6 +54,7 @@ def cmm(
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, hand_over, open_folder
     from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
+    from mmbn_opt.interop.csv_text import csv_content
     from mmbn_opt.solving.parts import solve_parts
 
     if missing not in ("error", "drop", "marginalize"):
@@ -73,7 +75,7 @@ def cmm(
             )  # fmt: skip
         result = replace(result, settings={**result.settings, "time_limit": time_limit})
         violated = result.formulation.violated_samples(result.model)
-        rows = {"violations.csv": violated.to_csv(index=False).encode()} if len(violated) else {}
+        rows = {"violations.csv": csv_content(violated, spreadsheet=spreadsheet)} if len(violated) else {}
         hand_over(
             result, folder, lambda: _say(result, features, labels, violated, out),
             title=f"{problem.title} on {data.name}", extra=rows, na_values=opt.na_values(na),

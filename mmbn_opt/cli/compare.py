@@ -52,6 +52,7 @@ def compare(
     parent_sets: opt.ParentSets = "all",
     require: opt.Require = None,
     forbid: opt.Forbid = None,
+    spreadsheet: opt.Spreadsheet = False,
 ) -> None:
     """Run solvers on the same problems, each run in a process of its own, and report who proved what.
 
@@ -92,7 +93,7 @@ def compare(
             raise KeyboardInterrupt
         title = f"Solvers on {', '.join(formulations)}"
         with saying_first(lambda: _say(table)):
-            writing(folder, lambda: table.write(folder, title=title, command=command_line()))
+            writing(folder, lambda: table.write(folder, title=title, command=command_line(), spreadsheet=spreadsheet))
     typer.echo(f"report: {out / 'report.html'}")
     raise typer.Exit(130 if table.interrupted else int(not _any_answer(table)))
 

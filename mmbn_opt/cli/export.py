@@ -35,7 +35,7 @@ def export(
     forbid: opt.Forbid = None,
     candidates: opt.Candidates = None,
 ) -> None:
-    """Write the program of a formulation as LP, MPS or .nl (with the names of its columns as .col), or local scores."""
+    """Write the program of a formulation as LP, MPS or .nl, or local scores; what its columns mean as .names.json."""
     if format not in ("lp", "mps", "nl", "jkl"):
         raise InputError(f"--format must be lp, mps, nl or jkl for structure programs, got {format!r}.")
     preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize, drop)
@@ -43,6 +43,7 @@ def export(
         preparation.data, score=score, max_parents=max_parents, p=p, smoothing=smoothing, ess=ess,
         acyclicity=acyclicity, parent_sets=parent_sets, require=require, forbid=forbid, candidates=candidates,
     )  # fmt: skip
+    from mmbn_opt.interop.name_map import ENDING
     from mmbn_opt.interop.programs import write_local_scores, write_program
 
     if format == "jkl":
@@ -52,4 +53,5 @@ def export(
         typer.echo(
             f"{size.columns:,} columns, {size.integers:,} integers, {size.rows:,} rows, {size.nonzeros:,} non-zeros"
         )
+        typer.echo(f"what the columns stand for: {out.name}{ENDING}")
     typer.echo(f"written: {out}" + (f", {out.with_suffix('.col').name}" if format == "nl" else ""))

@@ -25,6 +25,7 @@ __all__ = [
     "Require",
     "Score",
     "Smoothing",
+    "Spreadsheet",
     "Target",
     "make_formulation",
     "make_preparation",
@@ -61,6 +62,14 @@ Require = Annotated[
 ]
 Forbid = Annotated[
     list[str] | None, typer.Option("--forbid", help='Edge "parent>child" that must not be there; repeatable.')
+]
+
+Spreadsheet = Annotated[
+    bool,
+    typer.Option(
+        "--spreadsheet",
+        help="Put an apostrophe before texts that a spreadsheet would run as formulas (=cmd, @x, -1+2, +1).",
+    ),
 ]
 
 

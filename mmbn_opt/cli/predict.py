@@ -27,6 +27,7 @@ def predict(
     ] = None,
     drop: opt.Drop = "",
     unseen: Annotated[str, typer.Option("--unseen", help="Labels never seen in training: error or missing.")] = "error",
+    spreadsheet: opt.Spreadsheet = False,
 ) -> None:
     """Classify rows; where the file has the class column too, say how many were right."""
     import numpy as np
@@ -34,7 +35,8 @@ def predict(
 
     from mmbn_opt.data.columns import left_out
     from mmbn_opt.data.readers import NA_VALUES, read_table
-    from mmbn_opt.interop.atomic import write_text_atomic
+    from mmbn_opt.interop.atomic import write_bytes_atomic
+    from mmbn_opt.interop.csv_text import csv_content
     from mmbn_opt.interop.models import find_model, load_model
     from mmbn_opt.mixtures.classifier import MixtureClassifier
 
@@ -56,7 +58,7 @@ def predict(
     table = pd.DataFrame({name: classes[codes]})
     for k, label in enumerate(states):
         table[f"P({name}={label})"] = probabilities[:, k]
-    write_text_atomic(out, table.to_csv(index=False))
+    write_bytes_atomic(out, csv_content(table, spreadsheet=spreadsheet))
     typer.echo(f"{len(table)} rows classified: {out}")
     if name in frame.columns and len(frame):
         if isinstance(fitted, MixtureClassifier):

@@ -15,6 +15,7 @@ from mmbn_opt.comparison.record import RunRecord
 from mmbn_opt.comparison.store import run_file_name
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.interop.atomic import ensure_directory, write_text_atomic
+from mmbn_opt.interop.csv_text import csv_content
 from mmbn_opt.interop.run_folder import RunFolder
 
 __all__ = ["Comparison"]
@@ -185,9 +186,17 @@ class Comparison(pd.DataFrame):
         return [labels for labels, _ in groups]
 
     def write(
-        self, folder: str | Path | RunFolder, *, title: str = "Comparison of solvers", command: str | None = None
+        self,
+        folder: str | Path | RunFolder,
+        *,
+        title: str = "Comparison of solvers",
+        command: str | None = None,
+        spreadsheet: bool = False,
     ) -> Path:
         """Write ``results.csv`` and ``report.html``, both or none, and one JSON file a run under ``runs``.
+
+        With `spreadsheet`, no text in ``results.csv`` is taken for a formula; `mmbn_opt.interop.from_spreadsheet`
+        brings the texts back.
 
         Raises
         ------
@@ -196,12 +205,12 @@ class Comparison(pd.DataFrame):
         """
         if not isinstance(folder, RunFolder):
             with RunFolder(folder, command or "") as held:
-                return self.write(held, title=title, command=command)
+                return self.write(held, title=title, command=command, spreadsheet=spreadsheet)
         kept = ensure_directory(folder.path / "runs")
         for run in self.runs:
             path = kept / run_file_name(run)
             if not path.exists():
                 write_text_atomic(path, run.to_json())
-        table = self.to_csv(index=False, lineterminator="\n")
-        folder.publish({"results.csv": table.encode(), "report.html": self.report_html(title, command).encode()})
+        table = csv_content(pd.DataFrame(self), spreadsheet=spreadsheet)
+        folder.publish({"results.csv": table, "report.html": self.report_html(title, command).encode()})
         return folder.path

@@ -3,20 +3,19 @@
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from mmbn_opt._arrays import FloatArray
+from mmbn_opt._arrays import FloatArray, kernel
 
 __all__ = ["cell_sums"]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _entropy_term(count: float, n_log_n: FloatArray) -> float:
     return n_log_n[int(count)] if n_log_n.size else count * math.log(count)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def cell_sums(
     columns: NDArray[np.int32],
     card: NDArray[np.int64],

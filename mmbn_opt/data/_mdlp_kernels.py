@@ -3,8 +3,9 @@
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from mmbn_opt._arrays import kernel
 
 __all__ = ["mdl_splits"]
 
@@ -12,7 +13,7 @@ TIE_BITS = 1e-12
 """Entropies (bits a row) closer than this are equal: rounding may not decide between two cuts."""
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _bits(weight: NDArray[np.float64], rows: NDArray[np.int64]) -> float:
     """W Ent(S) = W log2 W - sum_c w_c log2 w_c, over the classes that have rows."""
     total = 0.0
@@ -24,7 +25,7 @@ def _bits(weight: NDArray[np.float64], rows: NDArray[np.int64]) -> float:
     return total * math.log2(total) - inner if total > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def mdl_splits(
     codes: NDArray[np.int64],
     weights: NDArray[np.float64],

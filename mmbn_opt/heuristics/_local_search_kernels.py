@@ -1,10 +1,9 @@
 """Compiled inner loops of the local search over margin tables."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from mmbn_opt._arrays import FloatArray
+from mmbn_opt._arrays import FloatArray, kernel
 
 IntArray = NDArray[np.int32]
 
@@ -12,7 +11,7 @@ IntArray = NDArray[np.int32]
 _NOT_A_RIVAL = -1e300
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@kernel(nogil=True, fastmath={"nnan", "nsz"})
 def _rival_score(rest: FloatArray, entries: FloatArray) -> float:
     """``max_c rest[c] + entries[c]``, in a form that compilers vectorise."""
     rival = _NOT_A_RIVAL
@@ -23,7 +22,7 @@ def _rival_score(rest: FloatArray, entries: FloatArray) -> float:
     return rival
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def best_replacement(
     table: FloatArray,
     index: IntArray,
@@ -71,7 +70,7 @@ def best_replacement(
     return best_column, best_loss
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def sample_losses(labels: IntArray, weight: FloatArray, gamma: float, binary: bool, scores: FloatArray) -> FloatArray:
     """Loss ``n_m (gamma - min(gamma, margin_m))`` of every sample, shape (n_samples,)."""
     n_samples, n_classes = scores.shape

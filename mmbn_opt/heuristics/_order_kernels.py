@@ -1,15 +1,14 @@
 """Compiled descent over orders of nodes; imported only when a search runs, so that numba loads late."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from mmbn_opt._arrays import FloatArray, IntArray
+from mmbn_opt._arrays import FloatArray, IntArray, kernel
 
 __all__ = ["best_columns", "descend"]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _first_open(
     node: int, ranked: IntArray, offsets: IntArray, parents: NDArray[np.int32], place: IntArray, limit: int
 ) -> int:
@@ -26,12 +25,12 @@ def _first_open(
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _cost_of(column: int, cost: FloatArray) -> float:
     return cost[column] if column >= 0 else np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def best_columns(
     order: IntArray, ranked: IntArray, offsets: IntArray, parents: NDArray[np.int32], place: IntArray
 ) -> IntArray:
@@ -44,7 +43,7 @@ def best_columns(
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _walk(
     node: int,
     step: int,
@@ -83,7 +82,7 @@ def _walk(
     return best, best_place
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def descend(
     order: IntArray,
     sequence: IntArray,

@@ -4,10 +4,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from mmbn_opt._arrays import FloatArray, IntArray
+from mmbn_opt._arrays import FloatArray, IntArray, kernel
 
 __all__ = ["TIE", "best_parents", "delta_table", "pair_counts"]
 
@@ -20,7 +19,7 @@ _STRIDE = 32
 """Samples between two looks at whether a candidate can still win."""
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def pair_counts(
     columns: CodeArray,
     card: IntArray,
@@ -40,7 +39,7 @@ def pair_counts(
             pair += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def delta_table(
     counts: FloatArray,
     n_folds: int,
@@ -101,7 +100,7 @@ def delta_table(
     return widest
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def best_parents(
     child: IntArray,
     first: IntArray,

@@ -1,6 +1,7 @@
 """Other tools' files and objects."""
 
 from mmbn_opt.interop.bif import read_bif, write_bif
+from mmbn_opt.interop.csv_text import from_spreadsheet
 from mmbn_opt.interop.graphs import (
     from_edge_list,
     from_networkx,
@@ -23,6 +24,7 @@ __all__ = [
     "from_networkx",
     "from_pgmpy",
     "from_pyagrum",
+    "from_spreadsheet",
     "load_network",
     "network_from_dict",
     "network_from_networkx",

@@ -18,6 +18,7 @@ __all__ = [
     "decode",
     "encode",
     "is_bare",
+    "is_identifier",
     "is_plain",
     "repeated",
 ]
@@ -44,22 +45,36 @@ def is_bare(text: str) -> bool:
     return _BARE.fullmatch(text) is not None and text.lower() not in _KEYWORDS
 
 
+def is_identifier(text: str) -> bool:
+    """Whether the text is bare and can name a variable too: pyAgrum takes digits in front for a number.
+
+    Examples
+    --------
+    >>> [t for t in ("yes", "5more", "2", "x.2") if is_identifier(t)]
+    ['yes', 'x.2']
+    """
+    return is_bare(text) and not text[0].isdigit()
+
+
 def is_plain(text: str) -> bool:
     """Whether the text is bare and of letters, digits and ``_`` only, as pgmpy's XMLBIF writer keeps it."""
     return is_bare(text) and "." not in text and "-" not in text
 
 
 def aliases(texts: Sequence[str], prefix: str, bare: Callable[[str], bool] = is_bare) -> list[str]:
-    """Bare tokens for distinct texts, distinct too; a text that is bare stands for itself.
+    """Bare tokens for distinct texts, distinct too whatever their case; a text that is bare stands for itself.
 
     Examples
     --------
     >>> aliases(["low", "(-inf, 0.5]", "(0.5, inf)", ""], "s")
     ['low', 'inf_0_5', 's_0_5_inf', 's']
+    >>> aliases(["A", "a"], "v")
+    ['A', 'a_2']
     """
-    # Readers may ignore case, so aliases differ in more than that.
-    taken = {t.lower() for t in texts if bare(t)}
-    return [text if bare(text) else _alias(text, prefix, taken) for text in texts]
+    # Readers may ignore case (pgmpy does), so tokens differ in more than that.
+    first = {text.lower(): text for text in reversed(texts) if bare(text)}
+    taken = set(first)
+    return [text if first.get(text.lower()) == text else _alias(text, prefix, taken) for text in texts]
 
 
 def _alias(text: str, prefix: str, taken: set[str]) -> str:

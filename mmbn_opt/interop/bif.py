@@ -101,7 +101,7 @@ def read_bif(path: str | Path, target: str, *, max_cells: int | None = None) -> 
 
 
 def _blocks(network: BayesianNetwork) -> list[str]:
-    names = tokens.aliases(network.structure.names, "v")
+    names = tokens.aliases(network.structure.names, "v", tokens.is_identifier)
     states = [tokens.aliases(text_states(v, _PLACE), "s") for v in network.variables]
     blocks = ["network mmbn_opt {\n}\n"]
     for name, aliases, variable in zip(names, states, network.variables, strict=True):

@@ -1,35 +1,42 @@
-"""Programs as files: LP and MPS through HiGHS's writers, .nl through Pyomo's, local scores as .jkl."""
+"""Programs as files: LP and MPS text, .nl through Pyomo's writer, local scores as .jkl."""
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations import DecomposableStructure
+from mmbn_opt.formulations.structure.base import StructureFormulation
+from mmbn_opt.programs.as_text import lp_blocks, mps_blocks
 from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
 
 from .atomic import write_bytes_atomic
 from .jkl import write_jkl
+from .name_map import write_name_map
 from .nl import write_nl
 
 __all__ = ["write_local_scores", "write_program"]
 
+_TEXTS = {"lp": lp_blocks, "mps": mps_blocks}
+
 
 def write_program(formulation: Any, path: str | Path, *, file_format: str) -> MixedIntegerProgram:
-    """Write a formulation's mixed-integer program as ``lp``, ``mps`` or ``nl`` (a minimum); returns the program."""
-    from mmbn_opt.solvers import write_program as write_model
+    """Write a formulation's mixed-integer program as ``lp``, ``mps`` or ``nl`` (a minimum); returns the program.
 
+    What the columns stand for is written beside it, see `write_name_map`.
+    """
     if file_format not in ("lp", "mps", "nl"):
         raise InputError(f"file_format must be 'lp', 'mps' or 'nl', got {file_format!r}.")
     program: MixedIntegerProgram = formulation.build(ProgramKind.MIXED_INTEGER)
     if file_format == "nl":
         write_nl(program, path)
-        return program
-    with tempfile.TemporaryDirectory() as folder:
-        draft = Path(folder) / f"program.{file_format}"
-        write_model(program, draft)
-        write_bytes_atomic(Path(path), draft.read_bytes())
+    else:
+        write_bytes_atomic(path, "".join(_TEXTS[file_format](program)).encode("ascii"))
+    sets = []
+    if isinstance(formulation, StructureFormulation):
+        names = (*formulation.data.feature_names, formulation.data.class_name)
+        sets = [(names[node], tuple(names[p] for p in parents)) for node, parents in formulation.candidates.columns]
+    write_name_map(program, path, parent_sets=sets, file_format=file_format)
     return program
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from mmbn_opt.interop._version import package_version
 from mmbn_opt.interop.bif import bif_content
+from mmbn_opt.interop.csv_text import csv_content
 from mmbn_opt.interop.json_model import network_text
 from mmbn_opt.interop.limits import check_network
 from mmbn_opt.interop.mixture_json import mixture_text
@@ -159,7 +160,7 @@ def _json(content: Mapping[str, Any]) -> bytes:
 
 
 def _csv(trace: BoundTrace) -> bytes:
-    return trace.to_frame().to_csv(index=False, lineterminator="\n").encode()
+    return csv_content(trace.to_frame())
 
 
 def _part(part: Result) -> dict[str, Any]:

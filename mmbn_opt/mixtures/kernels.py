@@ -3,9 +3,8 @@
 import math
 
 import numpy as np
-from numba import njit
 
-from mmbn_opt._arrays import FloatArray
+from mmbn_opt._arrays import FloatArray, kernel
 
 __all__ = ["add_gradient", "log_components", "normalize_rows"]
 
@@ -13,7 +12,7 @@ _NEGLIGIBLE = 1e-300
 """A sample's pull below this is lost in any sum."""
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(nogil=True, fastmath={"reassoc", "contract"})
 def log_components(
     z: FloatArray, log_weights: FloatArray, means: FloatArray, variances: FloatArray, out: FloatArray
 ) -> None:
@@ -40,7 +39,7 @@ def log_components(
             out[i, k] = constant + absent - 0.5 * quadratic
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def normalize_rows(terms: FloatArray, lowest: float, log_sum: FloatArray) -> None:
     """Turn ``log w_k + log N_k`` into responsibilities in place, with ``log_sum[i] = log sum_k exp(terms[i, k])``."""
     for i in range(terms.shape[0]):
@@ -57,7 +56,7 @@ def normalize_rows(terms: FloatArray, lowest: float, log_sum: FloatArray) -> Non
             terms[i, k] /= total
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def add_gradient(
     z: FloatArray,
     means: FloatArray,

@@ -3,15 +3,14 @@
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from mmbn_opt._arrays import FloatArray, IntArray
+from mmbn_opt._arrays import FloatArray, IntArray, kernel
 
 __all__ = ["sum_out"]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def sum_out(
     codes: NDArray[np.int32],
     card: IntArray,

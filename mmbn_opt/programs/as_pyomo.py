@@ -163,6 +163,6 @@ def write_nl(model: Any, path: str) -> tuple[list[Any], list[Any]]:
     """Write an NL file; returns the variables and constraints in the order of its columns and rows."""
     from pyomo.repn.plugins.nl_writer import NLWriter
 
-    with open(path, "w", newline="") as stream:
+    with open(path, "w", encoding="utf-8", newline="") as stream:
         info = NLWriter().write(model, stream, symbolic_solver_labels=False, linear_presolve=False)
     return list(info.variables), list(info.constraints)

@@ -4,10 +4,9 @@ Compiled, on words of 64 bits; `mmbn_opt.programs.tree_proof` keeps the boxes of
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from mmbn_opt._arrays import BoolArray
+from mmbn_opt._arrays import BoolArray, kernel
 
 __all__ = ["cluster_row", "pack_bits", "propagate", "split_box"]
 
@@ -32,7 +31,7 @@ def pack_bits(parents: BoolArray) -> Bits:
     return words
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def propagate(allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, roots: NDArray[np.intp]) -> bool:
     """Take away columns that close a cycle with edges common to all columns of their nodes; False if none is left.
 
@@ -80,7 +79,7 @@ def propagate(allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, roots: 
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _root_of_smaller(
     top: int, root: int, allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, below: Bits
 ) -> bool:
@@ -106,7 +105,7 @@ def _root_of_smaller(
     return gone
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def split_box(
     allowed: BoolArray,
     columns: NDArray[np.intp],

@@ -13,10 +13,9 @@ them cost tightness, never validity.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from mmbn_opt._arrays import FloatArray
+from mmbn_opt._arrays import FloatArray, kernel
 
 __all__ = [
     "branching_bound",
@@ -28,7 +27,7 @@ __all__ = [
 ]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def clip_multipliers(lam: FloatArray, slots: NDArray[np.int64], group: NDArray[np.int32], n_groups: int) -> FloatArray:
     """Nearest-by-scaling multipliers that are nonnegative and sum to at most 1 in each group."""
     clipped = np.maximum(lam, 0.0)
@@ -43,7 +42,7 @@ def clip_multipliers(lam: FloatArray, slots: NDArray[np.int64], group: NDArray[n
     return clipped
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def reduced_costs(cost: FloatArray, rows: FloatArray, slots: NDArray[np.int64], lam: FloatArray) -> FloatArray:
     """``cost - sum_t lam_t rows[slots[t]]``."""
     value = cost.copy()
@@ -56,7 +55,7 @@ def reduced_costs(cost: FloatArray, rows: FloatArray, slots: NDArray[np.int64], 
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def choicewise_bound(
     cost: FloatArray,
     offsets: NDArray[np.intp],
@@ -90,7 +89,7 @@ def choicewise_bound(
     return bound
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def choicewise_bounds(
     cost: FloatArray,
     offsets: NDArray[np.intp],
@@ -110,7 +109,7 @@ def choicewise_bounds(
     return bounds
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def maximum_arborescence(weight: FloatArray) -> float:
     """Weight of the heaviest spanning arborescence rooted at node 0 (Edmonds 1967; Chu & Liu 1965).
 
@@ -181,7 +180,7 @@ def find_hub(offsets: NDArray[np.intp], parents: NDArray[np.bool_]) -> int | Non
     return None
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _forest_value(
     value: FloatArray,
     offsets: NDArray[np.intp],

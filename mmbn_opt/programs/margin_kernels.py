@@ -1,7 +1,8 @@
 """Compiled loops of convex programs: sums over index tables, their adjoint, and what is solved row by row."""
 
 import numpy as np
-from numba import njit
+
+from mmbn_opt._arrays import kernel
 
 __all__ = [
     "BLOCK",
@@ -20,7 +21,7 @@ BLOCK = 64
 """Samples that are worked on together: their scores stay in the first-level cache."""
 
 
-@njit(cache=True)
+@kernel()
 def sum_block(index, start, table, low, high, out):  # type: ignore[no-untyped-def]
     """`sum_scores` of the samples from `low` to `high`, into the first rows of `out`."""
     n_classes = table.shape[1]
@@ -32,7 +33,7 @@ def sum_block(index, start, table, low, high, out):  # type: ignore[no-untyped-d
                 out[m - low, c] += table[row, c]
 
 
-@njit(cache=True)
+@kernel()
 def add_block(index, start, weights, low, high, table):  # type: ignore[no-untyped-def]
     """`add_adjoint` of the samples from `low` to `high`, whose weights are the first rows of `weights`."""
     n_classes = table.shape[1]
@@ -43,7 +44,7 @@ def add_block(index, start, weights, low, high, table):  # type: ignore[no-untyp
                 table[row, c] += weights[m - low, c]
 
 
-@njit(cache=True)
+@kernel()
 def sum_scores(index, start, table, out):  # type: ignore[no-untyped-def]
     """``out[m, c] = sum_g table[start[g] + index[g, m], c]``."""
     n_samples = index.shape[1]
@@ -52,7 +53,7 @@ def sum_scores(index, start, table, out):  # type: ignore[no-untyped-def]
         sum_block(index, start, table, low, high, out[low:high])
 
 
-@njit(cache=True)
+@kernel()
 def add_adjoint(index, start, weights, table):  # type: ignore[no-untyped-def]
     """``table[start[g] + index[g, m], c] += weights[m, c]``, the adjoint of `sum_scores`."""
     n_samples = index.shape[1]
@@ -61,7 +62,7 @@ def add_adjoint(index, start, weights, table):  # type: ignore[no-untyped-def]
         add_block(index, start, weights[low:high], low, high, table)
 
 
-@njit(cache=True)
+@kernel()
 def smooth_hinge(index, start, table, labels, weight, delta, gamma, tau, gradient, want_gradient):  # type: ignore[no-untyped-def]
     """Sums over the samples of (smoothed hinge, hinge, dual linear part, weight classified rightly).
 
@@ -104,7 +105,7 @@ def smooth_hinge(index, start, table, labels, weight, delta, gamma, tau, gradien
     return totals
 
 
-@njit(cache=True)
+@kernel()
 def support_rows(v, row_ptr, log_floor, point):  # type: ignore[no-untyped-def]
     """``sum over rows of max { v.w : sum exp(w) <= 1, w >= log_floor }`` and the point that attains it.
 
@@ -146,7 +147,7 @@ def support_rows(v, row_ptr, log_floor, point):  # type: ignore[no-untyped-def]
     return value
 
 
-@njit(cache=True)
+@kernel()
 def _entry(z, a):  # type: ignore[no-untyped-def]
     """The root w of ``w + a exp(w) = z``, by Newton from the right side of it."""
     if a == 0.0:
@@ -168,7 +169,7 @@ def _entry(z, a):  # type: ignore[no-untyped-def]
     return z - x
 
 
-@njit(cache=True)
+@kernel()
 def project_rows(z, metric, row_ptr, log_floor, multipliers, out):  # type: ignore[no-untyped-def]
     """Nearest point with ``sum exp(w) <= 1`` in each row and ``w >= log_floor``, in the norm ``sum metric_i w_i^2``.
 
@@ -225,7 +226,7 @@ def project_rows(z, metric, row_ptr, log_floor, multipliers, out):  # type: igno
                     out[i] = max(out[i] + shift, log_floor)
 
 
-@njit(cache=True)
+@kernel()
 def add_curvature(factor_rows, gather, d, least, matrix):  # type: ignore[no-untyped-def]
     """Add ``sum_m Phi_m' (diag(d_m) - d_m d_m' / sum d_m) Phi_m`` to the lower triangle of `matrix`.
 
@@ -269,7 +270,7 @@ def add_curvature(factor_rows, gather, d, least, matrix):  # type: ignore[no-unt
                             matrix[max(i, j), min(i, j)] += e
 
 
-@njit(cache=True)
+@kernel()
 def center_slacks(g, weight, mu, y):  # type: ignore[no-untyped-def]
     """The multipliers ``y_mc = mu / (xi_m - g_mc)`` with ``sum_c y_mc = n_m``, by Newton's method on xi; returns xi."""
     n_samples, n_classes = g.shape

@@ -14,7 +14,7 @@ from .base import Availability, Solver, SolverCallback, SolverEvent, SolverResul
 from .registry import SolverInfo, class_names, get_solver_class, solver_names, solver_table
 
 if TYPE_CHECKING:
-    from .mixed_integer.highs_model import write_program
+    from ..programs.as_text import write_program
     from .registry import *  # noqa: F403
 
 __all__ = [
@@ -33,8 +33,8 @@ __all__ += class_names()
 
 
 def __getattr__(name: str) -> Any:
-    if name == "write_program":  # its module needs HiGHS
-        from .mixed_integer.highs_model import write_program
+    if name == "write_program":  # its module needs SciPy
+        from ..programs.as_text import write_program
 
         return write_program
     if name not in class_names():

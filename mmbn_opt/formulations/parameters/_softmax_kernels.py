@@ -4,8 +4,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from mmbn_opt._arrays import kernel
 
 from ..._arrays import FloatArray, IntArray
 
@@ -20,7 +21,7 @@ _NEGLIGIBLE = -45.0
 """exp of less than this is lost when it is added to 1."""
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def log_softmax(beta: FloatArray, row_ptr: IntArray, out: FloatArray) -> None:
     """``log theta_i = beta_i - log sum exp beta`` over the entries of each CPT row."""
     for row in range(row_ptr.size - 1):
@@ -36,7 +37,7 @@ def log_softmax(beta: FloatArray, row_ptr: IntArray, out: FloatArray) -> None:
             out[i] = beta[i] - shift
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def softmax_chain(log_theta: FloatArray, row_ptr: IntArray, gradient: FloatArray) -> None:
     """Turn ``dF/d log theta`` into ``dF/d beta = g_i - theta_i sum g`` (Pernkopf et al. 2012, eq. 7), in place."""
     for row in range(row_ptr.size - 1):
@@ -49,7 +50,7 @@ def softmax_chain(log_theta: FloatArray, row_ptr: IntArray, gradient: FloatArray
                 gradient[i] -= math.exp(log_theta[i]) * total
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def add_patterns(
     factors: FloatArray, start: IntArray, rows_ptr: IntArray, rows: NDArray[np.int32], table: FloatArray
 ) -> None:
@@ -67,7 +68,7 @@ def add_patterns(
                     table[start[g] + p, k] += factors[rows[at + f], k]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def spread_patterns(
     table: FloatArray, start: IntArray, rows_ptr: IntArray, rows: NDArray[np.int32], factors: FloatArray
 ) -> None:
@@ -83,7 +84,7 @@ def spread_patterns(
                     factors[rows[at + f], k] += table[start[g] + p, k]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(nogil=True, inline="always")
 def _scores(index: PatternArray, start: IntArray, table: FloatArray, first: int, last: int, scores: FloatArray) -> None:
     """Log-joints of samples first .. last - 1 up to what all classes share; the width is a multiple of four."""
     width = table.shape[1]
@@ -102,7 +103,7 @@ def _scores(index: PatternArray, start: IntArray, table: FloatArray, first: int,
                 scores[i, k + 3] += table[row, k + 3]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(nogil=True, inline="always")
 def _scatter(
     index: PatternArray,
     start: IntArray,
@@ -126,7 +127,7 @@ def _scatter(
                 gradient[row, k + 3] += slopes[i, k + 3]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def margin_pass(
     index: PatternArray,
     start: IntArray,
@@ -204,7 +205,7 @@ def margin_pass(
     return value, right
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def posterior_pass(
     index: PatternArray,
     start: IntArray,

@@ -1,8 +1,9 @@
 """Compiled value and group cuts of the cut-off margin sum, straight from the index tables."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from mmbn_opt._arrays import kernel
 
 from ..._arrays import FloatArray
 
@@ -12,7 +13,7 @@ TILE = 256
 """Samples worked on at a time, so that their scores stay in the first cache."""
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def margin_pass(
     table: FloatArray,
     first_row: IntArray,
@@ -85,7 +86,7 @@ def margin_pass(
     return n_active
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@kernel(nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def margin_gradients(
     table: FloatArray,
     first_row: IntArray,

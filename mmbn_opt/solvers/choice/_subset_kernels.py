@@ -4,10 +4,9 @@ Sets of nodes are bits of a uint64. Columns of a node are sorted by cost; ``mask
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from ..._arrays import FloatArray, IntArray
+from ..._arrays import FloatArray, IntArray, kernel
 
 __all__ = ["close", "expand", "lower_bounds", "pattern_costs"]
 
@@ -16,7 +15,7 @@ _ONE = np.uint64(1)
 _NONE = np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _cheapest(node: int, available: np.uint64, offsets: IntArray, masks: MaskArray) -> int:
     """First column of `node` whose parents are all available; -1 when there is none."""
     for k in range(offsets[node], offsets[node + 1]):
@@ -25,7 +24,7 @@ def _cheapest(node: int, available: np.uint64, offsets: IntArray, masks: MaskArr
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def pattern_costs(members: IntArray, n_nodes: int, offsets: IntArray, masks: MaskArray, cost: FloatArray) -> FloatArray:
     """Least cost of placing the rest of `members` one by one, by the members already placed (bit b: ``members[b]``).
 
@@ -61,7 +60,7 @@ def pattern_costs(members: IntArray, n_nodes: int, offsets: IntArray, masks: Mas
     return least
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _bound(
     mask: np.uint64, members: IntArray, group_start: IntArray, table: FloatArray, table_start: IntArray
 ) -> float:
@@ -75,7 +74,7 @@ def _bound(
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def lower_bounds(
     states: MaskArray, members: IntArray, group_start: IntArray, table: FloatArray, table_start: IntArray
 ) -> FloatArray:
@@ -86,7 +85,7 @@ def lower_bounds(
     return bounds
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def close(
     mask: np.uint64, spent: float, n_nodes: int, offsets: IntArray, masks: MaskArray, cost: FloatArray
 ) -> tuple[np.uint64, float]:
@@ -104,7 +103,7 @@ def close(
     return mask, spent
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def expand(
     states: MaskArray,
     spent: FloatArray,

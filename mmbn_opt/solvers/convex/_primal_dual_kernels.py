@@ -1,14 +1,14 @@
 """Compiled loops of the primal-dual method: the step of the multipliers, fused with the scores and their adjoint."""
 
 import numpy as np
-from numba import njit
 
+from ..._arrays import kernel
 from ...programs.margin_kernels import BLOCK, add_block, sum_block
 
 __all__ = ["anchor", "dual_step"]
 
 
-@njit(cache=True)
+@kernel()
 def _onto_simplex(z, total):  # type: ignore[no-untyped-def]
     """Nearest point of ``{y >= 0, sum y = total}``, in place (Michelot 1986: drop what is negative, repeat)."""
     count = len(z)
@@ -29,7 +29,7 @@ def _onto_simplex(z, total):  # type: ignore[no-untyped-def]
         z[c] = max(z[c] - shift, 0.0)
 
 
-@njit(cache=True)
+@kernel()
 def dual_step(index, start, table, labels, weight, delta, gamma, step, y, new, gradient):  # type: ignore[no-untyped-def]
     """``new_m = nearest to y_m + step n_m (gamma delta_m + scores_m)`` among the multipliers that sum to n_m.
 
@@ -62,7 +62,7 @@ def dual_step(index, start, table, labels, weight, delta, gamma, step, y, new, g
     return asked, moved
 
 
-@njit(cache=True)
+@kernel()
 def anchor(current, new, origin, share):  # type: ignore[no-untyped-def]
     """``current = share (2 new - current) + (1 - share) origin``, in place, for tables."""
     for m in range(current.shape[0]):

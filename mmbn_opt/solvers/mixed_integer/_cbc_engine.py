@@ -14,14 +14,15 @@ from typing import cast
 import numpy as np
 
 from ..._arrays import FloatArray
+from ...programs.as_text import mps_blocks
 from ...programs.mixed_integer import MixedIntegerProgram
 from ...results.status import TerminationStatus
 from ..base import program_bounds
 from ..ending import Tolerances
 from ..hosting.guard import Guard
 from ..hosting.link import EngineAnswer, EngineJob, EngineLink
+from ._cbc_executable import plain_environment
 from ._cbc_log import CbcLog
-from .highs_model import write_program
 
 __all__ = ["run"]
 
@@ -68,9 +69,13 @@ def _run_once(
     folder = Path(job.workspace)
     for old in folder.glob("[!.]*"):  # what begins with a dot is not of this program
         old.unlink()
-    write_program(program, folder / "program.mps")
-    if link.stop_requested:
-        return EngineAnswer(TerminationStatus.INTERRUPTED, "stopped while the program was written")
+    with (folder / "program.mps").open("w", encoding="ascii", newline="\n") as stream:
+        for block in mps_blocks(program, constant_column=False):
+            stream.write(block)
+            if link.stop_requested:
+                return EngineAnswer(TerminationStatus.INTERRUPTED, "stopped while the program was written")
+            if job.time_left() == 0.0:
+                return EngineAnswer(TerminationStatus.TIME_LIMIT, "out of time while the program was written")
     process = _Process(_command(job, folder), folder, own_session=not link.isolated)
     link.on_stop(process.stop)
     log, closed = CbcLog(), False
@@ -211,6 +216,7 @@ class _Process:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
+            env=plain_environment(),
             # Ctrl-C in a terminal is for the user's process alone; a child's CBC must die with the child's group.
             start_new_session=own_session,
         )

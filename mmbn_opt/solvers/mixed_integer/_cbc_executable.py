@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-__all__ = ["ask", "executable_version", "find_executable"]
+__all__ = ["ask", "executable_version", "find_executable", "plain_environment"]
 
 _ASK_SEC = 20.0
 
@@ -37,6 +37,11 @@ def _candidates() -> Iterator[Path]:
         yield Path(importlib.import_module("cbcbox").cbc_bin_path())
 
 
+def plain_environment() -> dict[str, str]:
+    """The environment with a decimal point: what CBC prints is read by us, and a build of it may follow the locale."""
+    return {**os.environ, "LC_ALL": "C", "LC_NUMERIC": "C"}
+
+
 def ask(executable: str, *arguments: str) -> str:
     """What CBC prints for `arguments`."""
     done = subprocess.run(
@@ -45,6 +50,7 @@ def ask(executable: str, *arguments: str) -> str:
         capture_output=True,
         timeout=_ASK_SEC,
         check=False,
+        env=plain_environment(),
         encoding="utf-8",
         errors="replace",
     )

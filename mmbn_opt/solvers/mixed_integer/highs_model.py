@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import highspy
@@ -19,7 +18,6 @@ __all__ = [
     "quiet_highs",
     "require_ok",
     "set_option",
-    "write_program",
 ]
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -57,14 +55,8 @@ def set_option(highs: Any, name: str, value: Any) -> None:
     require_ok(highs.setOptionValue(name, value), f"option {name} = {value!r}")
 
 
-def load_program(highs: Any, program: MixedIntegerProgram, *, names: bool = False) -> None:
-    """Hand `program` to HiGHS through row-wise arrays.
-
-    Parameters
-    ----------
-    names : bool
-        Pass the names of columns and rows, where the program has them.
-    """
+def load_program(highs: Any, program: MixedIntegerProgram) -> None:
+    """Hand `program` to HiGHS through row-wise arrays."""
     if program.A.nnz > np.iinfo(np.int32).max:
         raise InputError(f"the program has {program.A.nnz:,} non-zeros; HiGHS counts them in 32 bits.")
     matrix = program.A
@@ -84,10 +76,6 @@ def load_program(highs: Any, program: MixedIntegerProgram, *, names: bool = Fals
     # Of full length for an LP too: HiGHS reads past the end of an empty one.
     kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
     lp.integrality_ = [kinds[int(flag)] for flag in program.integrality]
-    if names and program.column_names:
-        lp.col_names_ = list(program.column_names)
-    if names and program.row_names:
-        lp.row_names_ = list(program.row_names)
     if highs.passModel(lp) == highspy.HighsStatus.kError:
         raise InputError(
             "HiGHS refused the program: look for coefficients of 1e15 and more, or for a lower bound of +inf "
@@ -123,10 +111,3 @@ def check_options(options: Mapping[str, Any], reserved: Mapping[str, str]) -> No
 
 def _option_names(highs: Any) -> list[str]:
     return [name for name in dir(highs.getOptions()) if not name.startswith("_")]
-
-
-def write_program(program: MixedIntegerProgram, path: str | Path, *, names: bool = False) -> None:
-    """Write `program` as MPS or LP, by the ending of `path`, with 17 significant digits."""
-    highs = quiet_highs()
-    load_program(highs, program, names=names)
-    require_ok(highs.writeModel(str(path)), f"writing {path}")

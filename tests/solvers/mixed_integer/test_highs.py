@@ -6,7 +6,6 @@ import threading
 import time
 from dataclasses import replace
 
-import highspy
 import numpy as np
 import pytest
 from conformance.programs import PROGRAMS, complete_choice, make_program, soft_margin_program
@@ -18,7 +17,7 @@ from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.results.status import SolutionStatus, TerminationStatus
 from mmbn_opt.solvers import HighsSolver
 from mmbn_opt.solvers.mixed_integer import highs as module
-from mmbn_opt.solvers.mixed_integer.highs_model import load_program, quiet_highs, write_program
+from mmbn_opt.solvers.mixed_integer.highs_model import load_program, quiet_highs
 
 STATUS = TerminationStatus
 CASES = {case.name: case for case in PROGRAMS}
@@ -245,20 +244,6 @@ def test_the_same_seed_gives_the_same_run() -> None:
     first, second = (HighsSolver(seed=3).solve(CASES["soft_margin"].program) for _ in range(2))
     assert first.stats["iterations"] == second.stats["iterations"]
     np.testing.assert_array_equal(first.solution, second.solution)
-
-
-@pytest.mark.parametrize("ending", ["mps", "lp"])
-def test_written_programs_are_read_back_with_all_their_digits(ending, tmp_path) -> None:
-    for case in PROGRAMS:
-        if case.optimum is None or case.program.c.size == 0:
-            continue
-        path = tmp_path / f"{case.name}.{ending}"
-        write_program(case.program, path)
-        highs = quiet_highs()
-        assert highs.readModel(str(path)) != highspy.HighsStatus.kError
-        highs.setOptionValue("mip_rel_gap", 0.0)
-        highs.run()
-        assert highs.getInfo().objective_function_value == pytest.approx(case.optimum, rel=1e-9, abs=1e-9), case.name
 
 
 def test_available_with_its_version() -> None:

@@ -1,17 +1,16 @@
 """Which node to branch on: what each of its columns would cost, estimated from one dual step of the tableau."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from ...._arrays import BoolArray, FloatArray, IntArray
+from ...._arrays import BoolArray, FloatArray, IntArray, kernel
 from ....programs.choice import ChoiceProgram
 from ._tableau import Tableau
 
 __all__ = ["branching_order", "spread"]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def column_rises(
     T: FloatArray, b: FloatArray, d: FloatArray, basic: IntArray, nonbasic: IntArray, height: int, width: int,
     n_columns: int, owner: NDArray[np.intp], allowed: BoolArray,
@@ -63,7 +62,7 @@ def column_rises(
     return rise
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def spread(rises: FloatArray, gap: float) -> float:
     """``sum_k (1 - rise_k / gap)_+^2``: how much of the box is left after branching, the less the better."""
     total = 0.0
@@ -74,7 +73,7 @@ def spread(rises: FloatArray, gap: float) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def node_scores(rise: FloatArray, allowed: BoolArray, offsets: NDArray[np.intp], gap: float) -> FloatArray:
     """`spread` of each node's allowed columns; inf where at most one is left."""
     nodes = len(offsets) - 1

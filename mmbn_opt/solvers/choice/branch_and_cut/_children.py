@@ -6,10 +6,9 @@ height)`` steps instead of ``height width``, and no tableau is copied.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from ...._arrays import BoolArray, FloatArray, IntArray
+from ...._arrays import BoolArray, FloatArray, IntArray, kernel
 from ._simplex import CUTOFF, INFEASIBLE, LIMIT, OPTIMAL, PIVOT_TOLERANCE, PRIMAL_TOLERANCE
 
 __all__ = ["solve_children"]
@@ -17,7 +16,7 @@ __all__ = ["solve_children"]
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@kernel(nogil=True, fastmath=_FAST)
 def _add_combination(factors: FloatArray, vectors: FloatArray, length: int, total: FloatArray) -> None:
     """Add ``sum_k factors[k] vectors[k]`` to `total`, the first `length` entries of each."""
     for k in range(len(factors)):
@@ -27,7 +26,7 @@ def _add_combination(factors: FloatArray, vectors: FloatArray, length: int, tota
                 total[j] += factor * vectors[k, j]
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@kernel(nogil=True, fastmath=_FAST)
 def _exchange(
     moved: FloatArray, rank: int, height: int, r: int, column: FloatArray, b: FloatArray, weights: FloatArray
 ) -> float:
@@ -51,7 +50,7 @@ def _exchange(
     return float(value)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def solve_children(
     T: FloatArray,
     b: FloatArray,

@@ -6,9 +6,8 @@ A column that may not be used keeps to 0: it never enters, and leaves when it is
 """
 
 import numpy as np
-from numba import njit
 
-from ...._arrays import BoolArray, FloatArray, IntArray
+from ...._arrays import BoolArray, FloatArray, IntArray, kernel
 
 OPTIMAL, CUTOFF, INFEASIBLE, LIMIT = 0, 1, 2, 3
 
@@ -18,7 +17,7 @@ PIVOT_TOLERANCE = 1e-8
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@kernel(nogil=True, fastmath=_FAST)
 def pivot(
     T: FloatArray, b: FloatArray, d: FloatArray, weights: FloatArray, height: int, width: int, r: int, q: int
 ) -> float:
@@ -50,7 +49,7 @@ def pivot(
     return float(factor * value)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def dual_simplex(
     T: FloatArray,
     b: FloatArray,
@@ -119,7 +118,7 @@ def dual_simplex(
         pivots += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def read_multipliers(
     T: FloatArray,
     d: FloatArray,
@@ -152,7 +151,7 @@ def read_multipliers(
             lam[place[basic[r] - first_slack]] = step
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def add_row(
     T: FloatArray,
     b: FloatArray,
@@ -197,7 +196,7 @@ def add_row(
     basic[height] = slack
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def copy_tableau(
     T: FloatArray,
     b: FloatArray,

@@ -7,17 +7,16 @@ node helps. Integral points are always decided: a cycle is a cluster.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ...._arrays import BoolArray, FloatArray
+from ...._arrays import BoolArray, FloatArray, kernel
 from ....programs.boxes import cluster_row
 
 __all__ = ["ClusterSeparator"]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def minimum_cut(capacity: FloatArray, source: int, sink: int, enough: float) -> tuple[float, BoolArray]:
     """Maximum flow by shortest augmenting paths, given up at `enough`; the nodes that can still reach the sink."""
     n = len(capacity)
@@ -55,7 +54,7 @@ def minimum_cut(capacity: FloatArray, source: int, sink: int, enough: float) -> 
     return flow, previous >= 0
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def cluster_activity(
     x: FloatArray, support: NDArray[np.intp], owner: NDArray[np.intp], parents: BoolArray, members: BoolArray
 ) -> float:
@@ -73,7 +72,7 @@ def cluster_activity(
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _separate(
     x: FloatArray, support: NDArray[np.intp], owner: NDArray[np.intp], parents: BoolArray, n_nodes: int
 ) -> tuple[FloatArray, BoolArray]:
