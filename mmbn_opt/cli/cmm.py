@@ -52,6 +52,7 @@ def cmm(
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, hand_over, open_folder
     from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
+    from mmbn_opt.interop.writable import refuse_unwritable_classes
     from mmbn_opt.solving.parts import solve_parts
 
     if missing not in ("error", "drop", "marginalize"):
@@ -64,6 +65,7 @@ def cmm(
                 xi_growth=xi_growth, missing="marginalize" if missing == "marginalize" else "error", seed=seed,
                 class_name=target, n_dropped=dropped,
             )  # fmt: skip
+            refuse_unwritable_classes(problem.data.classes, target)
         progress = Progress(time_limit, sought="classifier", paced=("incumbent", "progress"))
         with progress, Keeper(folder, lambda states, model: _joined(problem, states, model)):
             result = solve_parts(

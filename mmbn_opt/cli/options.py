@@ -66,6 +66,7 @@ def make_preparation(
     """Read and prepare a table."""
     from mmbn_opt.data.preparation import Kind, prepare
     from mmbn_opt.data.readers import read_table
+    from mmbn_opt.interop.writable import refuse_unwritable
 
     if missing not in ("error", "drop", "state"):
         raise InputError(f"--missing must be error, drop or state, got {missing!r}.")
@@ -75,7 +76,9 @@ def make_preparation(
             raise InputError(f"Column {name!r} is named by both --categorical and --numeric.")
         kinds[name] = "numeric"
     frame = read_table(data, na_values=na_values(na))
-    return prepare(frame, target, kinds=kinds, missing=missing, discretize=not no_discretize)  # type: ignore[arg-type]
+    made = prepare(frame, target, kinds=kinds, missing=missing, discretize=not no_discretize)  # type: ignore[arg-type]
+    refuse_unwritable((*made.data.features, made.data.target))
+    return made
 
 
 def na_values(text: str) -> tuple[str, ...]:

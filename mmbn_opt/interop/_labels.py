@@ -11,9 +11,10 @@ import pandas as pd
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.interop._json_document import shown
 
-__all__ = ["label_from_json", "label_to_json"]
+__all__ = ["label_from_json", "label_to_json", "refuse_half_characters"]
 
 _CLOSED = ("left", "right", "both", "neither")
+_HALF = re.compile("[\ud800-\udfff]")
 _ZONE = re.compile(r"(?!dateutil)[A-Za-z0-9_+\-/:]*")
 
 
@@ -28,6 +29,8 @@ def label_to_json(label: Hashable, column: str) -> Any:
     {'interval': [0, 1], 'closed': 'right'}
     """
     plain = label.item() if isinstance(label, np.generic) else label
+    if type(plain) is str:
+        refuse_half_characters(plain, f"Column {column!r} has the state")
     if type(plain) in (str, bool, int):
         return plain
     if type(plain) is float and not math.isnan(plain):
@@ -44,6 +47,20 @@ def label_to_json(label: Hashable, column: str) -> Any:
         f"Column {column!r} has the state {plain!r} of type {type(plain).__name__}, which a model file cannot hold; "
         "turn the column into strings, numbers, bools, intervals or timestamps."
     )
+
+
+def refuse_half_characters(text: str, who: str) -> None:
+    """Refuse text that no file in UTF-8 can hold; `who` begins the message.
+
+    Raises
+    ------
+    InputError
+    """
+    if _HALF.search(text):
+        raise InputError(
+            f"{who} {text!r}, which holds half a character (a lone surrogate) and so is no text that a file can hold; "
+            "rename it."
+        )
 
 
 def label_from_json(value: Any, column: str) -> Hashable:

@@ -40,9 +40,9 @@ def read_table(
 
     Delimited text: UTF-8, first row names the columns, separator one of ``, ; tab |`` as the first rows use it, runs of
     blanks where none of these parts them, or what a first line ``sep=;`` says; double quotes as in RFC 4180; blank
-    lines skipped, blanks around cells dropped. A line that begins with ``#``, ``%`` or ``@`` and has another number of cells
-    than the table is a comment (their lines are logged); the last one above the first row names the columns if it fits
-    and that row is one of numbers. A column is
+    lines skipped, blanks around cells dropped. A line that begins with ``#``, ``%`` or ``@`` and has another number of
+    cells than the table is a comment (where they stand is logged); the last one above the first row names the columns
+    if it fits and that row is one of numbers. A column is
 
     - int64 if every cell is a whole number, Int64 (nullable) if some are missing besides;
     - float64 if every cell that is not missing is a number, with a point, or with a comma in all columns of the table;
@@ -51,7 +51,9 @@ def read_table(
     ARFF: nominal attributes become categories in their declared order, states that no row uses included; numeric and
     integer ones numbers as in delimited text, real ones float64; string and date ones text. Sparse rows are filled in.
 
-    Parquet: types and missing cells as stored (`na_values` is not applied); a named pandas index becomes columns.
+    Parquet: missing cells as stored (`na_values` is not applied), and types too, except that decimals and half floats
+    become numbers, days moments, times of day durations, and bytes that are UTF-8 text. A named pandas index becomes
+    columns. Columns of lists or of other bytes are refused by name.
 
     Parameters
     ----------
