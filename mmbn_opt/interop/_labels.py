@@ -95,5 +95,8 @@ def _tagged(value: Any, column: str) -> Hashable:
         moment = pd.Timestamp(value["timestamp"])
         if pd.isna(moment):
             raise ValueError(value)
+        # pandas knows "now" and "2020" too; what is written is the moment to the last digit.
+        if moment.isoformat() != value["timestamp"]:
+            raise ValueError(value)
         return moment.tz_convert(value["zone"]) if "zone" in value else moment
     raise ValueError(value)
