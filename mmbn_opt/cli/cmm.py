@@ -91,11 +91,12 @@ def _joined(problem: Any, states: list[Any], model: Any) -> Any:
 
 def _table(data: Path, target: str, missing: str, na: str) -> tuple[Any, Any, int]:
     """Features, labels, and the number of rows left out."""
-    from mmbn_opt.data.discrete import check_columns
+    from mmbn_opt.data.discrete import check_columns, complete_target
     from mmbn_opt.data.readers import read_table
 
     frame = read_table(data, na_values=opt.na_values(na))
     check_columns(frame, target)
+    complete_target(frame, target, missing=missing)
     kept = frame.dropna() if missing == "drop" else frame
     if len(frame) and not len(kept):
         raise InputError(f"No row is left of {len(frame)}: each has a missing cell. Fill them or use marginalize.")

@@ -143,7 +143,7 @@ def prepare(
             "declare them categorical, or allow MDLP."
         )
     table = frame.assign(**{name: _as_numbers(name, frame[name]) for name in numeric})
-    labels = complete_target(table, target)
+    labels = complete_target(table, target, missing=missing)
     weight = checked_weight(sample_weight, len(table))
     keep = weight > 0
     if missing == "drop":
