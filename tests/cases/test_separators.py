@@ -92,6 +92,61 @@ def test_a_dat_file_of_keel(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(frame.astype({"class": object}), EXPECTED.astype({"class": object}))
 
 
+ROWS = [(k % 2, k % 3, (k // 3) % 2) for k in range(14)]
+
+
+def _rows() -> str:
+    return "".join(" ".join(map(str, row)) + "\n" for row in ROWS)
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["B13 names, sizes", "B13 number, sizes, number of rows"])
+def test_the_numbers_of_states_of_other_learners_are_no_sample(
+    named: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B13: a .dat with blanks as programs for exact structure learning read it."""
+    head = "One Two class\n2 3 2\n" if named else f"3\n2 4 2\n{len(ROWS)}\n"
+    (tmp_path / "asia.dat").write_text(head + _rows())
+    with caplog.at_level("INFO", "mmbn_opt"):
+        frame = mm.read_table(tmp_path / "asia.dat")
+    assert list(frame.columns) == (["One", "Two", "class"] if named else ["x0", "x1", "x2"])
+    assert [tuple(row) for row in frame.itertuples(index=False)] == ROWS
+    sizes = [len(frame[name].cat.categories) for name in frame]
+    assert sizes == ([2, 3, 2] if named else [2, 4, 2])
+    assert ("taken for the numbers of states" if named else "without names are called x0") in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("head", "rows", "told"),
+    [
+        ("3\n2 3 2\n15\n", _rows(), "third line says 15 rows, there are 14. The file may be cut off"),
+        ("3\n2 2 2\n14\n", _rows(), "line 6 has state 2 of column 2, which has 2 states"),
+        ("3\n2 3 2\n14\n", _rows() + "0 1\n", "line 18 does not hold the 3 numbers"),
+        ("3\n2 3 2\n14\n", _rows().replace("1 1 0", "1 x 0", 1), "line 5 does not hold the 3 numbers"),
+    ],
+    ids=["B13 cut off", "B13 a state too many", "B13 a short row", "B13 text"],
+)
+def test_rows_that_do_not_fit_their_sizes_are_told(head: str, rows: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "t.dat").write_text(head + rows)
+    with pytest.raises(mm.FormatError, match=told):
+        mm.read_table(tmp_path / "t.dat")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a b c\n" + _rows(),
+        "a b c\n2 3 2\n" + _rows().replace("1 2 1", "2 2 1"),
+        "a b c\n9 90 900\n" + _rows(),
+        "a b\n3 3\n2 2\n1 1\n",
+        "a,b,c\n2,3,2\n" + _rows().replace(" ", ","),
+    ],
+    ids=["B13 no sizes", "B13 a row as large", "B13 far larger", "B13 few rows", "B13 commas"],
+)
+def test_a_first_row_that_may_be_a_sample_is_one(text: str, tmp_path: Path) -> None:
+    (tmp_path / "t.dat").write_text(text)
+    assert len(mm.read_table(tmp_path / "t.dat")) == text.count("\n") - 1
+
+
 def test_comments_that_are_left_out_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """B13: how many, with which mark, in which lines."""
     (tmp_path / "t.csv").write_text("# one\n" + TEXT + "\n# two\n")

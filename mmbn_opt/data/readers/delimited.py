@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mmbn_opt.data.readers.layout import Layout, find_layout, first_line, records
+from mmbn_opt.data.readers.declared import read_unnamed, with_declared_states
+from mmbn_opt.data.readers.layout import BLANKS, Layout, find_layout, first_line, records
 from mmbn_opt.data.readers.limits import refuse_beyond_memory
 from mmbn_opt.data.readers.names import refuse_bad_names
 from mmbn_opt.exceptions import FormatError
@@ -29,6 +30,10 @@ _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
 
 def read_delimited(text: bytes, source: str, missing: frozenset[str], *, trusted: bool = False) -> pd.DataFrame:
     r"""Parse UTF-8 text with \n line ends; see `read_table` for the rules. `trusted`: whatever memory it takes."""
+    unnamed = read_unnamed(text, source, trusted=trusted)
+    if unnamed is not None:
+        logger.info("%s: %d columns without names are called x0, x1, ...", source, unnamed.shape[1])
+        return unnamed
     layout = find_layout(text, source)
     text, separator = layout.text, layout.separator
     begins = first_line(text)
@@ -65,7 +70,15 @@ def read_delimited(text: bytes, source: str, missing: frozenset[str], *, trusted
     )
     columns = [_Column.of(name, cells[j].to_numpy(), missing) for j, name in enumerate(names)]
     comma = _decimal_comma(columns, source)
-    return pd.DataFrame({column.name: column.typed(comma=comma) for column in columns}, index=cells.index)
+    frame = pd.DataFrame({column.name: column.typed(comma=comma) for column in columns}, index=cells.index)
+    declared = with_declared_states(frame) if separator == BLANKS else None
+    if declared is None:
+        return frame
+    logger.warning(
+        "%s: the row below the names is taken for the numbers of states of the columns, since all other rows are below "
+        "it; it is no sample", source,
+    )  # fmt: skip
+    return declared
 
 
 def _after_lines(text: bytes, count: int) -> bytes:

@@ -42,7 +42,8 @@ def read_table(
     blanks where none of these parts them, or what a first line ``sep=;`` says; double quotes as in RFC 4180; blank
     lines skipped, blanks around cells dropped. A line that begins with ``#``, ``%`` or ``@`` and has another number of
     cells than the table is a comment (where they stand is logged); the last one above the first row names the columns
-    if it fits and that row is one of numbers. A column is
+    if it fits and that row is one of numbers. Files of other structure learners (blanks; a line with the number of
+    states of each column; names or none) give categories. Else a column is
 
     - int64 if every cell is a whole number, Int64 (nullable) if some are missing besides;
     - float64 if every cell that is not missing is a number, with a point, or with a comma in all columns of the table;
