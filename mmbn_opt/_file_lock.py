@@ -167,6 +167,8 @@ class FileLock:
 def _read(stream: IO[str]) -> Holder | None:
     stream.seek(0)
     try:
-        return Holder(**json.load(stream))
-    except (ValueError, TypeError, OSError):
+        holder = Holder(**json.load(stream))
+    except (ValueError, TypeError, OSError, RecursionError):
         return None
+    texts = all(isinstance(text, str) for text in (holder.host, holder.command, holder.since))
+    return holder if texts and type(holder.pid) is int and 0 < holder.pid < 2**31 else None

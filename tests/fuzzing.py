@@ -6,7 +6,9 @@ import re
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,22 +18,34 @@ import pandas as pd
 from hypothesis import strategies as st
 
 import mmbn_opt as mm
+from mmbn_opt.comparison import Comparison, RunRecord
+from mmbn_opt.comparison.record import RunOutcome
 from mmbn_opt.interop import read_jkl, write_jkl
+from mmbn_opt.interop.json_model import network_text
 from mmbn_opt.interop.mixture_json import load_mixture
+from mmbn_opt.interop.models import find_model, load_model
+from mmbn_opt.interop.run_folder import RunFolder
+from mmbn_opt.interop.run_manifest import Manifest, mismatch, read_manifest
+from mmbn_opt.results import BoundTrace, Sense, TraceRecord
 
 Check = Callable[[Path], object]
 
 
 @dataclass(frozen=True)
 class Target:
-    """A reader with what is asked of its answer, whole files of its kind, and words that mean something to it."""
+    """A reader with what is asked of its answer, files of its kind, and words that mean something to it.
+
+    `n_refused` of the files are refused as they are.
+    """
 
     ending: str
     check: Check
     seeds: tuple[bytes, ...]
     words: tuple[bytes, ...]
+    n_refused: int = 0
 
 
+JSON = (b'"a": 1, "a": 2', b"NaN", b"-Infinity", b'"\\ud800"', b"\\udfff", b"1e999", b"[" * 2000, b'{"a":' * 2000)
 NUMBERS = (
     b"0", b"-1", b"1e308", b"-1e999", b"1e-400", b"nan", b"inf", b"0x10", b"1_0", b"999999999", b"99999999999999999999",
     b"4294967296", b"9" * 400, b"1" * 5000, b".5", b"5.", b"+.5e-1", b"1e", b"\xd9\xa3",
@@ -124,6 +138,31 @@ def _check_table(path: Path) -> None:
     use_table(mm.read_table(path))
 
 
+def _check_run(path: Path) -> None:
+    record = RunRecord.from_json(path.read_text(encoding="utf-8", errors="replace"))
+    assert RunRecord.from_json(record.to_json()) == record
+    for seed in (0, 1):
+        table = Comparison([record, replace(record, seed=seed, solver="other")], [])
+        table.summary()
+        assert len(table) == 2
+
+
+def _check_manifest(path: Path) -> None:
+    """What is written into a folder of runs by strangers leads nowhere."""
+    folder = path.with_name("run")
+    folder.mkdir()
+    path.rename(folder / "manifest.json")
+    (folder / "model.json").write_text(_MODEL)
+    find_model(folder)
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    mismatch(folder, manifest)
+    load_model(folder / "model.json")
+    with RunFolder(folder) as held:
+        held.publish({"model.json": b"{}"})
+    assert {each.name for each in path.parent.iterdir()} == {"run"}
+
+
 CSV = b'a,b,n,class\nx,"u, v",1.5,no\ny,"say ""w""",2,yes\n?,u,-3e2,no\nz,,4,yes\n'
 ARFF = b"""% weather
 @relation 'some weather'
@@ -137,6 +176,14 @@ sunny, 1.5, 3, 'a b', yes % comment
 'very, bad', ?, 4, "q\\"", no
 {0 "it's", 1 2e3, 3 'n', 4 no}
 """
+BLANKS = (
+    b"% by hand, in May\n%\n  One two  class\n 1.5   4  n\n2.25 5\ty\n# odd\n 3  -6 'n'\n",
+    b"# One two class\n1.5 4 n\n2.25 5 y\n",
+    b"sep=;\r\nOne;two;class\r\n1,5;4;n\r\n2,25;5;y\r\n1.234,5;;n\r\n",
+    b"\xef\xbb\xbfOne|two|class\n\n1,234|4|n\n2,250|5|y\n",
+    b'@source x\n@date 2020\nOne,two,class\n"1,5",4,"a\n# b"\n2,5,y\n',
+    b"@relation r\n@attribute One real [1.5, 3.0]\n@attribute class {n,y}\n@inputs One\n@outputs class\n@data\n2, n\n",
+)
 JKL = b"3\na 2\n-10.5 0\n-8.25 2 b c\nb 1\n-3 0\n\nc 1\n-1e-3 1 a\n"
 FILES = Path(__file__).parent / "interop" / "files"
 
@@ -153,6 +200,77 @@ def _parquet() -> bytes:
     return stream.getvalue()
 
 
+def _parquet_types() -> tuple[bytes, ...]:
+    """A file for each family of types, and one of them all."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    decimals = [Decimal("1.5"), Decimal("-2.25"), None, Decimal(3)]
+    day, moment = date(2020, 2, 29), datetime(2020, 2, 29, 12, 30)
+    columns = {
+        "decimal": pa.array(decimals, pa.decimal128(9, 2)),
+        "large decimal": pa.array(decimals, pa.decimal256(50, 20)),
+        "day": pa.array([day, None, day, day]),
+        "moment": pa.array([moment, moment, None, moment], pa.timestamp("us", "Europe/Vienna")),
+        "time": pa.array([1, 2, None, 4], pa.time64("ns")),
+        "duration": pa.array([1, None, 3, 4], pa.duration("ms")),
+        "bytes": pa.array([b"a", b"\xc3\xa4", None, b""]),
+        "fixed": pa.array([b"ab", b"cd", None, b"ab"], pa.binary(2)),
+        "half": pa.array(np.array([1, 2, 3, 4], dtype=np.float16)),
+        "category": pa.array(["u", "v", None, "u"]).dictionary_encode(),
+        "bool": pa.array([True, None, False, True]),
+        "large": pa.array(["u", "v", None, "u"], pa.large_string()),
+        "nothing": pa.nulls(4),
+        "list": pa.array([[1], [2], [], None]),
+    }
+    chosen = [[name] for name in columns] + [[name for name in columns if name not in ("list", "nothing")]]
+    files = []
+    for names in chosen:
+        stream = io.BytesIO()
+        table = pa.table({**{name: columns[name] for name in names}, "class": pa.array(["n", "y", "n", "y"])})
+        pq.write_table(table, stream)
+        files.append(stream.getvalue())
+    return tuple(files)
+
+
+def _run() -> bytes:
+    trace = BoundTrace(
+        Sense.MAXIMIZE,
+        (
+            TraceRecord(0.0, None, 9.0, None, None, "start", ""),
+            TraceRecord(0.5, 4.5, 8.0, 3, 17, "incumbent", "highs"),
+            TraceRecord(1.0, 4.5, 4.5, 3, 17, "final", "highs"),
+        ),
+    )
+    record = RunRecord(
+        "k", "car", "highs", 0, 60.0, 0.0, 0.0, Sense.MAXIMIZE, RunOutcome.ANSWERED, mm.TerminationStatus.OPTIMAL,
+        "Optimal", "", trace, 4.5, 4.5, True, "", 1.0, 2**30, "1.9", {"columns": 3}, {"numpy": "2"}, "here",
+    )  # fmt: skip
+    return record.to_json().encode()
+
+
+XML = """<BIF VERSION="0.3" xmlns="http://www.cs.ubc.ca/labs/lci/fopi/ve/XMLBIFv0_3">\n<NETWORK>
+<!-- by hand --><VARIABLE TYPE="nature">\n<NAME> Größe </NAME><OUTCOME>groß</OUTCOME><OUTCOME>klein</OUTCOME>
+<PROPERTY>position = (1, 2)</PROPERTY></VARIABLE>
+<VARIABLE><NAME>class</NAME><VALUE>n</VALUE><VALUE>y</VALUE></VARIABLE>
+<DEFINITION><FOR>class</FOR><TABLE>0.25 <!-- n --> 7.5e-1</TABLE></DEFINITION>
+<PROBABILITY><FOR>Größe</FOR><GIVEN>class</GIVEN><TABLE>.1 .9\n.6 .4</TABLE></PROBABILITY></NETWORK></BIF>\n"""
+
+
+def _xmls() -> tuple[bytes, ...]:
+    doctype = "<!DOCTYPE BIF [<!ELEMENT BIF (NETWORK)*><!ATTLIST BIF VERSION CDATA #REQUIRED>]>\n"
+    latin = f'\n<?xml version="1.0" encoding="ISO-8859-1"?>\n{doctype}{XML}'.encode("latin-1")
+    wide = f'<?xml version="1.0" encoding="UTF-16"?>{XML}'.encode("utf-16")
+    return (XML.encode(), latin, wide, (FILES / "pgmpy.xml").read_bytes(), (FILES / "pyagrum.bifxml").read_bytes())
+
+
+def _manifest() -> bytes:
+    return Manifest.of({"model.json": _MODEL.encode()}, run="0" * 16, command="a b", version="1").to_json().encode()
+
+
+_MODEL = network_text(network())
+
+
 @cache
 def targets() -> dict[str, Target]:
     """Every reader, by the name of what it reads."""
@@ -161,6 +279,7 @@ def targets() -> dict[str, Target]:
     words = (b"network", b"variable", b"probability", b"property", b"type", b"discrete", b"default", b"table", b"class")
     found = {
         "csv": Target(".csv", _check_table, (CSV, CSV.replace(b",", b";")), (b"NA", b"True", b'""', b"a")),
+        "dat": Target(".dat", _check_table, BLANKS, (b"sep=|", b"# ", b"%", b"@", b"1,5", b"1.234,5", b"  ", b"\x1f")),
         "csv.gz": Target(".csv.gz", _check_table, (gzip.compress(CSV, mtime=0),), (b"\x1f\x8b",)),
         "no ending": Target("", _check_table, (CSV, ARFF), (b"PAR1", b"PK\x03\x04", b"\x80\x04", b"@relation")),
         "arff": Target(".arff", _check_table, (ARFF,), (b"@attribute", b"@data", b"{0 1}", b"numeric", b"?")),
@@ -170,9 +289,14 @@ def targets() -> dict[str, Target]:
             ".json",
             _network_from(cls.load),
             (_bytes_of(model.save, "n.json"),),
-            (b"null", b"true", b"[[[[", b'{"interval": [0, 1], "closed": "left"}', b'{"timestamp": "2020"}', b'"-inf"'),
+            (
+                *(b"null", b"true", b"[[[[", b'{"interval": [0, 1], "closed": "left"}', b'{"timestamp": "2020"}'),
+                *(b'"-inf"', b'{"timestamp": "now"}', b'{"timestamp": "NaT"}', *JSON),
+            ),
         ),
-        "mixture": Target(".json", _check_mixture, (_mixture(),), (b"null", b"true", b"[[]]", b"-1")),
+        "mixture": Target(".json", _check_mixture, (_mixture(),), (b"null", b"true", b"[[]]", b"-1", *JSON)),
+        "run": Target(".json", _check_run, (_run(),), (b"null", b"[]", b"{}", b'"OPTIMAL"', b'"HUNG"', *JSON)),
+        "manifest": Target(".json", _check_manifest, (_manifest(),), (b'"../x"', b'"/etc/passwd"', b"null", *JSON)),
         "uai": Target(".uai", _network_from(cls.from_uai), (_bytes_of(model.to_uai, "n.uai"),), (b"BAYES", b"MARKOV")),
         "jkl": Target(".jkl", _check_jkl, (JKL,), (b"a", b"b", b"0 0", b"1 1 a")),
     }
@@ -187,11 +311,22 @@ def targets() -> dict[str, Target]:
         b"<!--",
         b"<FOR>",
     )
+    xmls = _xmls()
     with suppress(mm.MissingDependencyError):
-        xml = _bytes_of(model.to_xmlbif, "n.xml")
-        found["xmlbif"] = Target(".xml", _network_from(cls.from_xmlbif, "class"), (xml,), markup)
+        xmls = (_bytes_of(model.to_xmlbif, "n.xml"), *xmls)
+    markup = (
+        *markup,
+        b'encoding="UTF-16"',
+        b'encoding="cp437"',
+        b"<?xml ",
+        b"&#xD800;",
+        b"&#0;",
+        b"b:",
+        b"<!DOCTYPE BIF [",
+    )
+    found["xmlbif"] = Target(".xml", _network_from(cls.from_xmlbif, "class"), xmls, markup)
     with suppress(ImportError):
-        found["parquet"] = Target(".parquet", _check_table, (_parquet(),), (b"PAR1",))
+        found["parquet"] = Target(".parquet", _check_table, (_parquet(), *_parquet_types()), (b"PAR1", b"\xff"), 1)
     return found
 
 

@@ -55,6 +55,7 @@ def cmm(
     from mmbn_opt.cli.running import Keeper, hand_over, open_folder
     from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
     from mmbn_opt.interop.csv_text import csv_content
+    from mmbn_opt.interop.writable import refuse_unwritable_classes
     from mmbn_opt.solving.parts import solve_parts
 
     if missing not in ("error", "drop", "marginalize"):
@@ -67,6 +68,7 @@ def cmm(
                 xi_growth=xi_growth, missing="marginalize" if missing == "marginalize" else "error", seed=seed,
                 class_name=target, n_dropped=dropped,
             )  # fmt: skip
+            refuse_unwritable_classes(problem.data.classes, target)
         progress = Progress(time_limit, sought="classifier", paced=("incumbent", "progress"))
         with progress, Keeper(folder, lambda states, model: _joined(problem, states, model), opt.na_values(na)):
             result = solve_parts(
@@ -92,10 +94,11 @@ def _joined(problem: Any, states: list[Any], model: Any) -> Any:
 
 def _table(data: Path, target: str, missing: str, na: str, drop: str) -> tuple[Any, Any, int]:
     """Features, labels, and the number of rows left out."""
-    from mmbn_opt.data.discrete import check_columns
+    from mmbn_opt.data.discrete import check_columns, complete_target
 
     frame = opt.read(data, target, na, drop)
     check_columns(frame, target)
+    complete_target(frame, target, missing=missing)
     kept = frame.dropna() if missing == "drop" else frame
     if len(frame) and not len(kept):
         raise InputError(f"No row is left of {len(frame)}: each has a missing cell. Fill them or use marginalize.")

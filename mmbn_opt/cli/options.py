@@ -78,6 +78,7 @@ def make_preparation(
 ) -> Any:
     """Read and prepare a table."""
     from mmbn_opt.data.preparation import Kind, prepare
+    from mmbn_opt.interop.writable import refuse_unwritable
 
     if missing not in ("error", "drop", "state"):
         raise InputError(f"--missing must be error, drop or state, got {missing!r}.")
@@ -87,7 +88,9 @@ def make_preparation(
             raise InputError(f"Column {name!r} is named by both --categorical and --numeric.")
         kinds[name] = "numeric"
     frame = read(data, target, na, drop)
-    return prepare(frame, target, kinds=kinds, missing=missing, discretize=not no_discretize)  # type: ignore[arg-type]
+    made = prepare(frame, target, kinds=kinds, missing=missing, discretize=not no_discretize)  # type: ignore[arg-type]
+    refuse_unwritable((*made.data.features, made.data.target))
+    return made
 
 
 def read(data: Path, target: str, na: str, drop: str) -> Any:

@@ -2,11 +2,14 @@
 
 import json
 import math
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from enum import Enum
 from typing import Any
 
 from mmbn_opt.exceptions import FormatError
+from mmbn_opt.interop.json_text import parse_json
 from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.status import Sense, TerminationStatus, _Described
 from mmbn_opt.results.trace import BoundTrace, TraceRecord
@@ -142,25 +145,86 @@ class RunRecord:
             If the text is something else.
         """
         try:
-            content: dict[str, Any] = json.loads(text)
-            if content.pop("format") != _FORMAT:
-                raise KeyError("format")
-            sense = Sense(content["sense"])
-            rows = content["trace"]
-            status = content["status"]
-            return cls(
-                **content
-                | {
-                    "sense": sense,
-                    "outcome": RunOutcome[content["outcome"]],
-                    "status": None if status is None else TerminationStatus[status],
-                    "trace": BoundTrace(sense, tuple(TraceRecord(*row) for row in rows)),
-                }
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            return cls(**_fields(parse_json(text)))
+        except ValueError as error:
             raise FormatError(
-                f"This is not a run of a comparison ({type(error).__name__}: {error}); remove the file to run it again."
+                f"This is not a run of a comparison: {error}. Remove the file to run it again."
             ) from error
+
+
+def _fields(content: Any) -> dict[str, Any]:
+    """The fields of a record; `ValueError` with the place of what is wrong."""
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise ValueError(f'it is no JSON object with "format": "{_FORMAT}"')
+    known = [f.name for f in fields(RunRecord)]
+    strangers = [key for key in content if key not in (*known, "format")]
+    without = [name for name in known if name not in content]
+    if strangers or without:
+        raise ValueError(f"{strangers[0]!r} is no field of a run" if strangers else f"{without[0]} is absent")
+    found = {name: _checked(name, content[name], kind) for name, kind in _KINDS.items()}
+    sense = _member(Sense, "sense", content["sense"], by_value=True)
+    status = content["status"]
+    return found | {
+        "sense": sense,
+        "outcome": _member(RunOutcome, "outcome", content["outcome"]),
+        "status": None if status is None else _member(TerminationStatus, "status", status),
+        "trace": BoundTrace(sense, tuple(_records(content["trace"]))),
+        "size": _mapping("size", content["size"], "whole"),
+        "versions": _mapping("versions", content["versions"], "text"),
+    }
+
+
+_KINDS = {
+    **dict.fromkeys(("key", "formulation", "solver", "raw_status", "detail", "failed_checks"), "text"),
+    **dict.fromkeys(("solver_version", "machine"), "text"),
+    **dict.fromkeys(("rel_gap", "abs_gap", "seconds"), "number"),
+    **dict.fromkeys(("time_limit", "claimed_primal", "own_value"), "number or null"),
+    "seed": "whole",
+    "peak_memory": "whole or null",
+    "certificate_ok": "bool or null",
+}
+_TRACE_KINDS = ("number", "number or null", "number or null", "whole or null", "whole or null", "text", "text")
+_EXPECTED = {"text": "a text", "number": "a number", "whole": "a whole number", "bool": "true or false"}
+
+
+def _checked(where: str, value: Any, kind: str) -> Any:
+    base, _, null = kind.partition(" or ")
+    if value is None and null:
+        return None
+    is_whole = type(value) is int and abs(value) < 2**63
+    fits = {
+        "text": isinstance(value, str),
+        "number": is_whole or (type(value) is float and math.isfinite(value)),
+        "whole": is_whole,
+        "bool": type(value) is bool,
+    }
+    if not fits[base]:
+        raise ValueError(f"{where} must be {_EXPECTED[base]}{' or null' if null else ''}, got {reprlib.repr(value)}")
+    return value
+
+
+def _member(kind: type[Enum], where: str, value: Any, *, by_value: bool = False) -> Any:
+    names = {member.value if by_value else member.name: member for member in kind}
+    if not isinstance(value, str) or value not in names:
+        raise ValueError(f"{where} must be one of {', '.join(names)}, got {reprlib.repr(value)}")
+    return names[value]
+
+
+def _mapping(where: str, value: Any, kind: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{where} must be an object, got {reprlib.repr(value)}")
+    return {key: _checked(f"{where}.{key[:60]}", entry, kind) for key, entry in value.items()}
+
+
+def _records(rows: Any) -> Iterator[TraceRecord]:
+    if not isinstance(rows, list):
+        raise ValueError(f"trace must be a list, got {reprlib.repr(rows)}")
+    names = [f.name for f in fields(TraceRecord)]
+    for k, row in enumerate(rows):
+        if not isinstance(row, list) or len(row) != len(names):
+            raise ValueError(f"trace[{k}] must be a list of {', '.join(names)}, got {reprlib.repr(row)}")
+        places = (f"trace[{k}].{name}" for name in names)
+        yield TraceRecord(*(_checked(w, v, kind) for w, v, kind in zip(places, row, _TRACE_KINDS, strict=True)))
 
 
 def _plain(value: Any) -> Any:

@@ -1,6 +1,5 @@
 """Runs on disk, one file each: a comparison that was killed goes on where it was."""
 
-import logging
 import re
 from pathlib import Path
 from typing import Protocol
@@ -11,7 +10,8 @@ from mmbn_opt.interop.atomic import ensure_directory, write_text_atomic
 
 __all__ = ["RunStore", "run_file_name"]
 
-logger = logging.getLogger(__name__)
+
+_CURE = "Remove the file to run it again."
 
 
 class _Named(Protocol):
@@ -44,7 +44,13 @@ class RunStore:
         self._folder = None if folder is None else ensure_directory(Path(folder) / "runs")
 
     def find(self, run: _Named) -> RunRecord | None:
-        """The record of a run that has been done, or None; a file that cannot be read counts as not done."""
+        """The record of a run that has been done, or None.
+
+        Raises
+        ------
+        FormatError
+            If there is a file under the name of the run's that is no record of it; the message has the place.
+        """
         if self._folder is None:
             return None
         path = self._folder / run_file_name(run)
@@ -52,10 +58,17 @@ class RunStore:
             record = RunRecord.from_json(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except (FormatError, UnicodeDecodeError) as error:
-            logger.warning("%s cannot be read and is run again: %s", path, error)
-            return None
-        return record if record.key == run.key else None
+        except OSError as error:
+            raise FormatError(f"{str(path)!r} cannot be read: {error.strerror or error}. {_CURE}") from error
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{str(path)!r} is no text in UTF-8 (byte {error.start}). {_CURE}") from error
+        except FormatError as error:
+            raise FormatError(f"{str(path)!r}: {error}") from error
+        for name in ("key", "formulation", "solver", "seed"):
+            mine, theirs = getattr(run, name), getattr(record, name)
+            if mine != theirs:
+                raise FormatError(f"{str(path)!r} is of another run: its {name} is {theirs!r}, not {mine!r}. {_CURE}")
+        return record
 
     def keep(self, record: RunRecord) -> None:
         """Write a record, whole or not at all."""

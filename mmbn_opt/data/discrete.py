@@ -1,5 +1,6 @@
 """Discrete data sets: integer codes beside the names and labels that they stand for."""
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,6 +27,8 @@ __all__ = [
     "encode_features",
     "named_by_text",
 ]
+
+logger = logging.getLogger(__name__)
 
 MissingPolicy = Literal["error", "drop", "state"]
 IntArray = NDArray[np.int32]
@@ -141,9 +144,9 @@ class DiscreteDataset:
         frame : DataFrame
             Columns of strings, categories, bools or integers, in pandas' own or pyarrow types.
         target : str
-            The class column; its missing cells are an error.
+            The class column.
         missing : {"error", "drop", "state"}
-            Missing feature cells: refuse, leave their rows out, or make "missing" a state of the column.
+            Missing feature cells: refuse, leave their rows out (unlabelled ones too), or make "missing" a state.
         sample_weight : array-like (n_samples,) or None
             Non-negative; a row of weight 0 is left out.
         ignore : iterable of str
@@ -152,17 +155,15 @@ class DiscreteDataset:
         target = str(target)
         frame = left_out(named_by_text(frame), ignore, target)
         check_columns(frame, target)
-        complete_target(frame, target)
+        complete_target(frame, target, missing=missing)
         weight = checked_weight(sample_weight, len(frame))
         keep: NDArray[np.bool_] = np.asarray(weight > 0)
         if missing == "drop":
             # Before the states are read off: a label seen only in rows that go is no state.
             keep &= frame.notna().all(axis=1).to_numpy()
             if not keep.any():
-                raise InputError(
-                    f"No row is left: all {len(keep)} have a missing cell or weight 0. "
-                    'Use missing="state" or fill the cells.'
-                )
+                told = f"No row is left: all {len(keep)} have a missing cell or weight 0."
+                raise InputError(f'{told} Use missing="state" or fill the cells.')
         n_dropped = int((~keep).sum())
         frame, weight = frame[keep], weight[keep]
         refuse_quantity(frame[target], target)
@@ -190,7 +191,7 @@ class DiscreteDataset:
         """Encode a frame by variables that are known already (a test part, for example)."""
         frame = named_by_text(frame)
         check_columns(frame, target.name)
-        y = target.encode(complete_target(frame, target.name))
+        y = target.encode(complete_target(frame, target.name, missing=missing))
         codes = encode_features(frame, features, unseen=unseen)
         weight = checked_weight(sample_weight, len(frame))
         keep: NDArray[np.bool_] = np.asarray(weight > 0)
@@ -205,7 +206,7 @@ class DiscreteDataset:
                 'or missing="state" to make missing a state.'
             )
         if missing == "drop":
-            keep &= ~incomplete
+            keep &= ~incomplete & (y >= 0)
         return cls(
             np.asfortranarray(codes[keep]), y[keep], tuple(features), target, weight[keep], n_dropped=int((~keep).sum())
         )
@@ -330,14 +331,15 @@ def named_by_text(frame: pd.DataFrame) -> pd.DataFrame:
     return named
 
 
-def complete_target(frame: pd.DataFrame, target: str) -> pd.Series:
-    """The class column; `InputError` when a label is missing or there are no rows."""
+def complete_target(frame: pd.DataFrame, target: str, *, missing: str = "error") -> pd.Series:
+    """The class column; `InputError` when there are no rows, or a label is missing and `missing` is not "drop"."""
     labels = frame[target]
-    n_missing = int(labels.isna().sum())
-    if n_missing:
-        raise InputError(
-            f"The class column {shown(target)} is missing in {n_missing} of {len(labels)} rows; label or remove them."
-        )
+    if n_missing := int(labels.isna().sum()):
+        told = f"The class column {shown(target)} is missing in {n_missing} of {len(labels)} rows"
+        if missing != "drop":
+            cure = 'label them, or leave them out: missing="drop" (--missing drop on the command line)'
+            raise InputError(f"{told}; {cure}.")
+        logger.warning("%s, which are left out", told)
     if not len(labels):
         raise InputError("The data have no rows (left); nothing can be learned from them.")
     return labels

@@ -182,7 +182,7 @@ def prepare(
             "declare them categorical, or allow MDLP."
         )
     table = with_columns(frame, {name: _as_numbers(name, frame[name]) for name in numeric})
-    labels = complete_target(table, target)
+    labels = complete_target(table, target, missing=missing)
     weight = checked_weight(sample_weight, len(table))
     keep = weight > 0
     if missing == "drop":

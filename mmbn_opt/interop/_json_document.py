@@ -1,6 +1,5 @@
 """What the JSON model files share: a loader that believes nothing, and refusals that name the part."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,10 +8,11 @@ from mmbn_opt._arguments import shown
 from mmbn_opt.data.readers.limits import refuse_beyond_memory
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop._reading import read_text
+from mmbn_opt.interop.json_text import parse_json
 from mmbn_opt.interop.limits import max_values
 from mmbn_opt.interop.run_folder import text_of_run
 
-__all__ = ["list_of", "load_document", "na_values_of", "require_format", "shown"]
+__all__ = ["list_of", "load_document", "na_values_of", "require_format"]
 
 Model = TypeVar("Model")
 
@@ -28,8 +28,8 @@ def load_document(path: str | Path, from_dict: Callable[[Any], Model]) -> Model:
         )
     refuse_beyond_memory(repr(str(path)), "a model", 2 * n_values, 0, "Read it on a machine with more memory.")
     try:
-        content = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+        content = parse_json(text)
+    except ValueError as error:
         raise FormatError(f"{str(path)!r} is not a model file: {error}.") from error
     try:
         return from_dict(content)
@@ -45,9 +45,9 @@ def require_format(content: Any, name: str, version: int, kind: str) -> None:
     """Refuse what is no JSON object of this format and version; `kind` is what such a file is called."""
     if not isinstance(content, dict) or content.get("format") != name:
         raise FormatError(f'A {kind} file is a JSON object with "format": "{name}"; this one is not.')
-    if content.get("version") != version:
+    if type(content.get("version")) is not int or content["version"] != version:
         raise FormatError(
-            f"The model file has version {content.get('version')!r}; this mmbn_opt reads version {version}. "
+            f"The model file has version {shown(content.get('version'))}; this mmbn_opt reads version {version}. "
             "Update mmbn_opt, or save the model again."
         )
 
@@ -68,7 +68,3 @@ def na_values_of(content: dict[str, Any]) -> tuple[str, ...] | None:
     if not all(isinstance(value, str) for value in values):
         raise FormatError(f'"na_values" must be a list of texts, got {shown(values)}.')
     return tuple(values)
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")

@@ -13,9 +13,10 @@ from mmbn_opt._arguments import shown
 from mmbn_opt.data.cells import as_state
 from mmbn_opt.exceptions import FormatError, InputError
 
-__all__ = ["label_from_json", "label_to_json"]
+__all__ = ["label_from_json", "label_to_json", "refuse_half_characters"]
 
 _CLOSED = ("left", "right", "both", "neither")
+_HALF = re.compile("[\ud800-\udfff]")
 _ZONE = re.compile(r"(?!dateutil)[A-Za-z0-9_+\-/:]*")
 
 
@@ -39,6 +40,8 @@ def label_to_json(label: Hashable, column: str) -> Any:
     {'interval': [0, 1], 'closed': 'right'}
     """
     plain = as_state(label)
+    if type(plain) is str:
+        refuse_half_characters(plain, f"Column {column!r} has the state")
     if type(plain) in (str, bool, int):
         return plain
     if type(plain) is float and not math.isnan(plain):
@@ -61,6 +64,20 @@ def label_to_json(label: Hashable, column: str) -> Any:
         "cannot "
         "hold; turn the column into strings, numbers, bools, intervals, moments, durations or periods."
     )
+
+
+def refuse_half_characters(text: str, who: str) -> None:
+    """Refuse text that no file in UTF-8 can hold; `who` begins the message.
+
+    Raises
+    ------
+    InputError
+    """
+    if _HALF.search(text):
+        raise InputError(
+            f"{who} {text!r}, which holds half a character (a lone surrogate) and so is no text that a file can hold; "
+            "rename it."
+        )
 
 
 def label_from_json(value: Any, column: str) -> Hashable:
@@ -94,6 +111,9 @@ def _tagged(value: Any, column: str) -> Hashable:
             raise ValueError(value)
         moment = pd.Timestamp(value["timestamp"])
         if pd.isna(moment):
+            raise ValueError(value)
+        # pandas knows "now" and "2020" too; what is written is the moment to the last digit.
+        if moment.isoformat() != value["timestamp"]:
             raise ValueError(value)
         return moment.tz_convert(value["zone"]) if "zone" in value else moment
     if set(value) == {"period", "freq"} and all(isinstance(text, str) for text in value.values()):

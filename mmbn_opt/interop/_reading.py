@@ -8,13 +8,21 @@ from mmbn_opt.data.readers.content import read_at_most
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop.limits import max_packed_text, max_text
 
-__all__ = ["read_text"]
+__all__ = ["read_bytes", "read_text"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
 def read_text(path: str | Path, what: str, *, max_bytes: int | None = None) -> str:
-    """Text of a UTF-8 file, gzip-compressed when the name ends in ``.gz``.
+    """Text of a UTF-8 file, gzip-compressed when the name ends in ``.gz``; see `read_bytes`."""
+    try:
+        return read_bytes(path, what, max_bytes=max_bytes).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{str(path)!r} is not a {what}: byte {error.start} is not UTF-8 text.") from error
+
+
+def read_bytes(path: str | Path, what: str, *, max_bytes: int | None = None) -> bytes:
+    """Content of a file, unpacked when the name ends in ``.gz``.
 
     Parameters
     ----------
@@ -49,7 +57,4 @@ def read_text(path: str | Path, what: str, *, max_bytes: int | None = None) -> s
         more = f"unpacks its {size:,} bytes to more than" if packed else "holds more than"
         cure = " If it is to be trusted, decompress it." if packed else ""
         raise SizeLimitError(f"The {what} {str(file)!r} {more} {limit:,} bytes, the limit; it was not read.{cure}")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{str(file)!r} is not a {what}: byte {error.start} is not UTF-8 text.") from error
+    return content

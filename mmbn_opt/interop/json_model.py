@@ -13,7 +13,7 @@ from mmbn_opt._arguments import shown
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import FormatError, SizeLimitError
 from mmbn_opt.interop._json_document import list_of, load_document, na_values_of, require_format
-from mmbn_opt.interop._labels import label_from_json, label_to_json
+from mmbn_opt.interop._labels import label_from_json, label_to_json, refuse_half_characters
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.interop.limits import check_network, max_cells
 from mmbn_opt.networks.network import BayesianNetwork
@@ -117,6 +117,7 @@ def network_from_dict(content: Any) -> BayesianNetwork:
 
 
 def _variable_to_dict(variable: DiscreteVariable) -> dict[str, Any]:
+    refuse_half_characters(variable.name, "There is a column")
     return {
         "name": variable.name,
         "states": [label_to_json(s, variable.name) for s in variable.states],

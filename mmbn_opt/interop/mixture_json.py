@@ -21,6 +21,8 @@ from mmbn_opt.mixtures.density import MixtureDensity
 __all__ = [
     "FORMAT",
     "FORMAT_VERSION",
+    "classes_from_dict",
+    "classes_to_dict",
     "load_mixture",
     "mixture_from_dict",
     "mixture_text",
@@ -79,8 +81,7 @@ def mixture_to_dict(model: MixtureClassifier) -> dict[str, Any]:
     content = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
-        "classes": [label_to_json(label, "class") for label in model.classes],
-        "class_type": "str" if model.classes.dtype.kind == "U" else model.classes.dtype.name,
+        **classes_to_dict(model.classes, model.class_name),
         "class_name": model.class_name,
         "features": list(model.feature_names),
         "rule": str(model.rule),
@@ -100,7 +101,7 @@ def mixture_from_dict(content: Any) -> MixtureClassifier:
     rule = _RULES.get(str(content.get("rule")))
     if rule is None:
         raise FormatError(f'"rule" must be one of {", ".join(_RULES)}, got {shown(content.get("rule"))}.')
-    classes = _classes(content)
+    classes = classes_from_dict(content)
     parts = tuple(_part_from_dict(part, f"parts[{k}]") for k, part in enumerate(list_of(content, "parts")))
     class_name = content.get("class_name", "class")
     if not isinstance(class_name, str) or not class_name:
@@ -144,7 +145,14 @@ def _part_from_dict(value: Any, where: str) -> MixturePart:
     return MixturePart(tuple(groups), _array(value, "log_prior", 1), tuple(densities))
 
 
-def _classes(content: dict[str, Any]) -> NDArray[Any]:
+def classes_to_dict(classes: NDArray[Any], name: str) -> dict[str, Any]:
+    """Class labels with their type; `name` is their column's, for messages."""
+    kind = "str" if classes.dtype.kind == "U" else classes.dtype.name
+    return {"classes": [label_to_json(label, name) for label in classes], "class_type": kind}
+
+
+def classes_from_dict(content: dict[str, Any]) -> NDArray[Any]:
+    """Class labels with their type, as `classes_to_dict` told them."""
     labels = [label_from_json(label, "class") for label in list_of(content, "classes")]
     kind = content.get("class_type")
     if not isinstance(kind, str) or not _LABEL_TYPE.fullmatch(kind):

@@ -5,6 +5,7 @@
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mmbn_opt.exceptions import FormatError
+from mmbn_opt.interop.json_text import parse_json
 
 __all__ = ["MANIFEST", "ForeignManifest", "Manifest", "mismatch", "read_manifest"]
 
@@ -19,6 +21,7 @@ MANIFEST = "manifest.json"
 
 _FORMAT = "mmbn_opt/run"
 _VERSION = 1
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 class ForeignManifest(FormatError):
@@ -94,16 +97,20 @@ def read_manifest(folder: Path) -> Manifest | None:
     """
     path = folder / MANIFEST
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        raw = path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise FormatError(f"{str(path)!r} cannot be read: {error.strerror or error}. {_CURE}") from error
-    except (ValueError, RecursionError):
+    try:
+        content = parse_json(raw.decode("utf-8"))
+    except ValueError as error:
+        if _FORMAT.encode() in raw:
+            raise FormatError(f"{str(path)!r} is not a usable manifest ({error}). {_CURE}") from error
         content = None
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise ForeignManifest(f"{str(path)!r} is not the manifest of a run of mmbn_opt. {_CURE}")
-    if content.get("version") != _VERSION:
+    if type(content.get("version")) is not int or content["version"] != _VERSION:
         raise FormatError(
             f"{str(path)!r} has version {content.get('version')!r}; this mmbn_opt reads version {_VERSION}. Update it."
         )
@@ -115,18 +122,31 @@ _CURE = "Choose another folder, or remove the file if its run is of no use."
 
 def _checked(path: Path, content: dict[str, Any]) -> Manifest:
     try:
-        if content["state"] not in ("finished", "unfinished"):
-            raise ValueError("state")
-        files = {}
-        for name, entry in content["files"].items():
-            # A name is looked for in the folder and may be removed there: it must not lead out of it.
-            if name != Path(name).name or name in ("", ".", ".."):
-                raise ValueError(f"file name {name!r}")
-            files[name] = (int(entry["bytes"]), str(entry["sha256"]))
-        texts = {key: str(content[key]) for key in ("run", "command", "mmbn_opt_version", "written")}
+        if content.get("state") not in ("finished", "unfinished"):
+            raise ValueError('state must be "finished" or "unfinished"')
+        texts = {}
+        for key in ("run", "command", "mmbn_opt_version", "written"):
+            if not isinstance(content.get(key), str):
+                raise ValueError(f"{key} must be a text")
+            texts[key] = str(content[key])
+        if not isinstance(content.get("files"), dict):
+            raise ValueError("files must be an object")
+        files = {name: _file(name, entry) for name, entry in content["files"].items()}
         return Manifest(state=content["state"], files=files, **texts)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except ValueError as error:
         raise FormatError(f"{str(path)!r} is not a usable manifest ({error}). {_CURE}") from error
+
+
+def _file(name: str, entry: Any) -> tuple[int, str]:
+    """Size and checksum of a file."""
+    # A name is looked for in the folder and may be removed there: it must not lead out of it.
+    if name != Path(name).name or name in ("", ".", "..") or "\0" in name or len(name.encode()) > 255:
+        raise ValueError(f"{name[:60]!r} in files is not the name of a file in the folder")
+    if not isinstance(entry, dict) or type(entry.get("bytes")) is not int or entry["bytes"] < 0:
+        raise ValueError(f"files[{name!r}].bytes must be a whole number >= 0")
+    if not isinstance(entry.get("sha256"), str) or not _SHA256.fullmatch(entry["sha256"]):
+        raise ValueError(f"files[{name!r}].sha256 must be a checksum of 64 hexadecimal digits")
+    return entry["bytes"], entry["sha256"]
 
 
 def mismatch(folder: Path, manifest: Manifest) -> dict[str, str]:

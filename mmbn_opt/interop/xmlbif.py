@@ -1,15 +1,14 @@
-"""Networks as XMLBIF (version 0.3), written and parsed by pgmpy.
+"""Networks as XMLBIF (version 0.3), written by pgmpy, read without it.
 
 pgmpy keeps every digit and escapes names, but replaces what is not a letter, a digit or ``_`` in a state's label. So
 such a label is written under an alias, and a property of the variable, which other tools skip, holds the original.
 """
 
 import logging
+from collections.abc import Callable, Iterable, Mapping
+from math import prod
 from pathlib import Path
-from typing import Any
-from xml.parsers import expat
-
-import numpy as np
+from typing import TypeVar
 
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import FormatError, InputError
@@ -17,7 +16,9 @@ from mmbn_opt.interop import _bif_tokens as tokens
 from mmbn_opt.interop import limits
 from mmbn_opt.interop._assembly import Family, assemble, normalised_rows, require_target, text_states
 from mmbn_opt.interop._optional import optional_module
-from mmbn_opt.interop._reading import read_text
+from mmbn_opt.interop._reading import read_bytes
+from mmbn_opt.interop._xml_text import decode_xml
+from mmbn_opt.interop._xmlbif_parser import Definition, Document, Variable, parse_xmlbif
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.interop.with_pgmpy import to_pgmpy
 from mmbn_opt.networks.network import BayesianNetwork
@@ -27,8 +28,6 @@ __all__ = ["read_xmlbif", "write_xmlbif"]
 
 logger = logging.getLogger(__name__)
 
-_MAX_DEPTH = 32
-_MAX_ELEMENTS = 2 * limits.MAX_NAMES
 _PROPERTY = tokens.PREFIX + "aliases"
 
 
@@ -73,7 +72,9 @@ def write_xmlbif(network: BayesianNetwork, path: str | Path) -> None:
 def read_xmlbif(path: str | Path, target: str) -> BayesianNetwork:
     """Read a network from XMLBIF; all variables but the target become features, in the file's order.
 
-    Files with entity declarations are refused, since entities can be made to expand without end.
+    Reading needs no other package. The encoding is that of the byte order mark, else the declared one, else UTF-8;
+    blanks around names and labels do not count. Files with entity declarations are refused, since entities can be made
+    to expand without end.
 
     Parameters
     ----------
@@ -85,87 +86,95 @@ def read_xmlbif(path: str | Path, target: str) -> BayesianNetwork:
     Raises
     ------
     FormatError
-        If the file is not XMLBIF.
+        If the file is not XMLBIF, or declares a variable or its table twice or not at all; the message has the line.
     SizeLimitError
         If the file is larger than any network that is written.
-    MissingDependencyError
-        If pgmpy is not installed.
+    InputError
+        If there is no such file, or no such variable.
     """
     source = repr(str(path))
-    text = read_text(path, "XMLBIF file")
-    _refuse_hostile(text, source)
-    readwrite = optional_module("pgmpy.readwrite")
+    document = parse_xmlbif(decode_xml(read_bytes(path, "XMLBIF file"), source), source)
+    if not document.variables:
+        raise FormatError(f"{source} is not an XMLBIF network: it declares no variable.")
+    declared = _by_name(document.variables, lambda v: v.name, "variable", source)
+    tables = _by_name(document.definitions, lambda d: d.child, "the table of", source)
+    known = {name: _original(variable, source) for name, variable in declared.items()}
+    require_target([variable.name for variable in known.values()], target, source)
+    _refuse_strangers(document, known, source)
     try:
-        reader = readwrite.XMLBIFReader(string=text)
-    except Exception as error:
-        # pgmpy looks for the parts where they belong and fails in many ways where they are not.
-        raise FormatError(
-            f"{source} is not an XMLBIF network that pgmpy can read ({type(error).__name__}: {error})."
-        ) from error
-    known = {name: _originals(reader, name, source) for name in reader.variables}
-    require_target([name for name, _ in known.values()], target, source)
-    try:
-        return assemble(_families(reader, known, source), target, source)
+        return assemble([_family(tables[name], known, source) for name in declared], target, source)
     except InputError as error:
         raise FormatError(f"{source} is not a usable network. {error}") from error
 
 
-def _families(reader: Any, known: dict[str, tuple[str, tuple[str, ...]]], source: str) -> list[Family]:
-    families = []
-    for name, (original, labels) in known.items():
-        if name not in reader.variable_CPD:
-            raise InputError(f"It has no table for {name!r}.")
-        strangers = [p for p in reader.variable_parents[name] if p not in known]
+Declared = TypeVar("Declared", Variable, Definition)
+
+
+def _by_name(
+    parts: Iterable[Declared], name_of: Callable[[Declared], str], what: str, source: str
+) -> dict[str, Declared]:
+    found: dict[str, Declared] = {}
+    for part in parts:
+        first = found.setdefault(name_of(part), part)
+        if first is not part:
+            raise FormatError(
+                f"{source} declares {what} {name_of(part)!r} twice, in lines {first.line} and {part.line}. "
+                "Remove one of them."
+            )
+    return found
+
+
+def _refuse_strangers(document: Document, known: Mapping[str, DiscreteVariable], source: str) -> None:
+    for definition in document.definitions:
+        strangers = [name for name in (definition.child, *definition.parents) if name not in known]
         if strangers:
-            raise InputError(f"It gives {name!r} the parents {strangers}, which it does not declare.")
-        table, rescaled = normalised_rows(np.ascontiguousarray(reader.variable_CPD[name].T), original)
-        if rescaled:
-            logger.info("%s: %d rows of %r were rescaled to sum to 1", source, rescaled, original)
-        parents = tuple(known[p][0] for p in reader.variable_parents[name])
-        families.append(Family(DiscreteVariable(original, labels), parents, table))
-    return families
+            raise FormatError(
+                f"{source}: the table in line {definition.line} is of {definition.child!r} given "
+                f"{list(definition.parents)}; there is no variable {strangers[0]!r}."
+            )
+        if again := tokens.repeated(definition.parents):
+            raise FormatError(f"{source}: the table in line {definition.line} lists the parents {again} twice.")
+    without = [name for name in known if name not in {definition.child for definition in document.definitions}]
+    if without:
+        raise FormatError(f"{source} has no table for {without[:20]}.")
 
 
-def _originals(reader: Any, name: str, source: str) -> tuple[str, tuple[str, ...]]:
-    """Name and labels of a variable, aliases undone."""
-    states = [state or "" for state in reader.variable_states[name]]
-    for held in reader.variable_property.get(name, ()):
-        key, _, value = (held or "").partition("=")
+def _family(definition: Definition, known: Mapping[str, DiscreteVariable], source: str) -> Family:
+    child = known[definition.child]
+    parents = [known[p] for p in definition.parents]
+    rows = prod(p.cardinality for p in parents)
+    if definition.numbers.size != rows * child.cardinality:
+        raise InputError(
+            f"The table of {child.name!r} in line {definition.line} has {definition.numbers.size:,} numbers; its "
+            f"states and parents call for {rows:,} x {child.cardinality}."
+        )
+    table, rescaled = normalised_rows(definition.numbers.reshape(rows, child.cardinality), child.name)
+    if rescaled:
+        logger.info("%s: %d rows of %r were rescaled to sum to 1", source, rescaled, child.name)
+    return Family(child, tuple(p.name for p in parents), table)
+
+
+def _original(variable: Variable, source: str) -> DiscreteVariable:
+    """The variable with its aliases undone."""
+    for held in variable.properties:
+        key, _, value = held.partition("=")
         if key.strip() == _PROPERTY:
             try:
                 texts = [tokens.decode(part) for part in value.strip().split(";")]
             except UnicodeDecodeError:
-                raise FormatError(f"{source}: a property of {name!r} holds bytes that are not UTF-8.") from None
-            if len(texts) != len(states) + 1:
-                raise FormatError(f"{source}: the property {_PROPERTY} of {name!r} does not fit its states.")
-            return texts[0], tuple(texts[1:])
-    return name or "", tuple(states)
+                raise FormatError(
+                    f"{source}: line {variable.line}: a property of {variable.name!r} holds bytes that are not UTF-8."
+                ) from None
+            if len(texts) != len(variable.states) + 1:
+                raise FormatError(
+                    f"{source}: line {variable.line}: the property {_PROPERTY} of {variable.name!r} does not fit its "
+                    "states."
+                )
+            return _variable(texts[0], tuple(texts[1:]), variable.line, source)
+    return _variable(variable.name, variable.states, variable.line, source)
 
 
-def _refuse_hostile(text: str, source: str) -> None:
-    """One pass over the text with a parser that builds nothing."""
-    parser = expat.ParserCreate("utf-8")
-    depth = elements = 0
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal depth, elements
-        depth += 1
-        elements += 1
-        if depth > _MAX_DEPTH or elements > _MAX_ELEMENTS:
-            raise FormatError(
-                f"{source} nests elements more than {_MAX_DEPTH} deep or holds more than {_MAX_ELEMENTS:,}; "
-                "no network does."
-            )
-
-    def end(name: str) -> None:
-        nonlocal depth
-        depth -= 1
-
-    def entity(*declaration: Any) -> None:
-        raise FormatError(f"{source} declares the entity {str(declaration[0])!r}; files with entities are not read.")
-
-    parser.StartElementHandler, parser.EndElementHandler, parser.EntityDeclHandler = start, end, entity
-    try:
-        parser.Parse(text.encode("utf-8"), True)
-    except expat.ExpatError as error:
-        raise FormatError(f"{source} is not an XMLBIF file: {error}.") from error
+def _variable(name: str, states: tuple[str, ...], line: int, source: str) -> DiscreteVariable:
+    if again := tokens.repeated(states):
+        raise FormatError(f"{source}: line {line}: variable {name!r} lists the states {again} twice.")
+    return DiscreteVariable(name, states)

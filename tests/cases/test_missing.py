@@ -1,5 +1,6 @@
 """Missing cells, at prediction and in training, in every format."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ def test_a_missing_cell_in_training_becomes_a_state(gaps: pd.DataFrame) -> None:
 
 def test_a_missing_class_is_refused(kind: str, read_as: Any) -> None:
     table = read_as(kind, pd.DataFrame({"A": list("uvu"), "C": ["n", None, "y"]}))
-    with pytest.raises(mm.InputError, match="class column 'C' is missing in 1 of 3 rows; label or remove them"):
+    with pytest.raises(mm.InputError, match="column 'C' is missing in 1 of 3 rows; label them, or leave them out"):
         mm.prepare(table, "C")
 
 
@@ -98,3 +99,66 @@ def test_a_missing_cell_in_training_on_the_command_line(
     if status == 0:
         network = mm.BayesianNetwork.load(tmp_path / "out" / "model.json")
         assert ("<missing>" in network.features[1].states) is (policy == "state")
+
+
+def unlabelled() -> pd.DataFrame:
+    labels = ["n", "y", None, "n", "y", None, "n", "y"]
+    return pd.DataFrame({"a": ["u", "v", "w", "u", None, "v", "u", "v"], "C": labels})
+
+
+@pytest.mark.parametrize("make", [mm.prepare, mm.DiscreteDataset.from_frame], ids=["B12 prepare", "B12 from_frame"])
+def test_rows_without_a_label_are_dropped_and_counted(
+    make: Any, kind: str, read_as: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B12: with the rows that miss another cell, and a value that only they have is no state."""
+    with caplog.at_level("WARNING", "mmbn_opt"):
+        made = make(read_as(kind, unlabelled()), "C", missing="drop")
+    data = made.data if isinstance(made, mm.Preparation) else made
+    assert (data.n_samples, data.n_dropped) == (5, 3)
+    assert "The class column 'C' is missing in 2 of 8 rows, which are left out" in caplog.text
+    assert data.features[0].states == ("u", "v")
+    assert data.target.states == ("n", "y")
+
+
+def test_rows_without_a_label_are_dropped_from_a_test_part() -> None:
+    """B12: what was decided in training holds for other rows."""
+    preparation = mm.prepare(unlabelled().iloc[[0, 1, 3]], "C", missing="drop")
+    data = preparation.apply(unlabelled().iloc[[0, 2, 5, 6]].replace("w", "u"))
+    assert (data.n_samples, data.n_dropped) == (2, 2)
+    assert mm.DiscreteDataset.from_variables(
+        unlabelled(), preparation.data.features, preparation.data.target, missing="drop", unseen="missing"
+    ).n_samples == 5  # fmt: skip
+
+
+@pytest.mark.parametrize("missing", ["error", "state"])
+def test_rows_without_a_label_are_refused_with_the_cure(missing: Any) -> None:
+    """B12."""
+    with pytest.raises(mm.InputError, match=r'in 2 of 8 rows; .* missing="drop" \(--missing drop on the command'):
+        mm.prepare(unlabelled(), "C", missing=missing)
+
+
+def test_a_table_without_any_label(command: Callable[..., Any], tmp_path: Path) -> None:
+    """B12."""
+    with pytest.raises(mm.InputError, match="No row is left"):
+        mm.prepare(unlabelled().assign(C=None), "C", missing="drop")
+
+
+@pytest.mark.parametrize("name", ["structure", "parameters", "cmm"])
+def test_rows_without_a_label_on_the_command_line(
+    name: str, command: Callable[..., Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """B12: ``--missing drop`` says how many, and the result counts them."""
+    frame = pd.DataFrame(
+        {"a": [1.0, 2.0, 3.0, 7.0, 8.0, 9.0] * 4, "b": [1, 2, 1, 2, 2, 1] * 4, "C": list("nnnyyy") * 4}
+    )
+    frame.loc[[3, 4], "C"] = None
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    options = ("--data", tmp_path / "t.csv", "--target", "C", "--out", tmp_path / "o")
+    more = {"structure": ("--max-parents", 1), "cmm": ("--components", 1)}.get(name, ())
+    done = command(name, *options, *more)
+    assert done.status == 2
+    assert "--missing drop" in done.err
+    done = command(name, *options, *more, "--missing", "drop")
+    assert done.status in (0, 1), done.err
+    assert "missing in 2 of 24 rows, which are left out" in caplog.text
+    assert json.loads((tmp_path / "o" / "result.json").read_text())["data"]["dropped"] == 2

@@ -103,10 +103,10 @@ def test_blanks_around_cells_are_layout(write):
 
 
 def test_decimal_commas_are_told(write, caplog):
-    with caplog.at_level(logging.WARNING, logger="mmbn_opt"):
+    with caplog.at_level(logging.INFO, logger="mmbn_opt"):
         frame = read_table(write("t.csv", "a;b\n1,5;x\n2,25;y\n"))
-    assert cells(frame)["a"] == ["1,5", "2,25"]
-    assert "column 'a' looks like numbers with a decimal comma; it is read as text" in caplog.text
+    assert cells(frame)["a"] == [1.5, 2.25]
+    assert "numbers with a decimal comma in ['a']" in caplog.text
 
 
 def test_a_header_alone_gives_no_rows(write):
@@ -151,7 +151,8 @@ def test_forms_of_one_table(write, name, text):
         ('"a;b;c",d\n1,2\n', ["a;b;c", "d"]),
         ("first, last;class\nMusk, E;x\nJobs;y\n", ["first, last", "class"]),
         ("a|b,c\n1,2\n3,4\n", ["a|b", "c"]),
-        ("a b\n1 2\n", ["a b"]),
+        ("a b\n1 2\n", ["a", "b"]),
+        ("a b\n1 2 3\n4\n", ["a b"]),
     ],
 )
 def test_the_separator_is_the_one_that_fits_header_and_rows(write, text, names):

@@ -30,6 +30,11 @@ def test_every_network_comes_back_bit_for_bit(data: st.DataObject, typed_network
     network = data.draw(typed_networks)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
+        texts = [text for v in network.variables for text in (v.name, *v.states) if isinstance(text, str)]
+        if any("\ud800" <= character <= "\udfff" for text in texts for character in text):
+            with pytest.raises(InputError, match="half a character"):
+                save_network(network, path)
+            return
         save_network(network, path)
         again = load_network(path)
     assert same(network, again)

@@ -1,4 +1,4 @@
-"""ARFF files as Weka and OpenML write them; nominal attributes keep their declared states."""
+"""ARFF files as Weka, OpenML and KEEL write them; nominal attributes keep their declared states."""
 
 import logging
 import math
@@ -82,7 +82,7 @@ def _header(lines: Sequence[str], source: str) -> tuple[list[_Attribute], int]:
             continue
         keyword, *rest = line.split(maxsplit=1)
         match keyword.lower():
-            case "@relation":
+            case "@relation" | "@inputs" | "@input" | "@outputs" | "@output":  # KEEL says what the class is
                 continue
             case "@attribute":
                 attributes.append(_attribute("".join(rest), number, source))
@@ -112,7 +112,8 @@ def _attribute(declaration: str, number: int, source: str) -> _Attribute:
             what = f"declares {listed(repeated)} twice" if repeated else "declares no states"
             raise FormatError(f"{source}: line {number}: attribute {name!r} {what}. List each state once.")
         return _Attribute(name, "nominal", states)
-    word = kind.split(maxsplit=1)[0].lower() if kind else ""
+    # KEEL adds the range of the numbers: "real [4.3, 7.9]".
+    word = re.split(r"[\s\[]", kind, maxsplit=1)[0].lower()
     if word not in (*_NUMERIC, *_AS_TEXT):
         raise FormatError(
             f"{source}: line {number}: attribute {name!r} has the type {kind[:60]!r}. Types that can be read are "

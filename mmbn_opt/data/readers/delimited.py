@@ -1,48 +1,49 @@
-"""Delimited text: CSV with any of four separators, typed column by column."""
+"""Delimited text: CSV and its relatives, typed column by column."""
 
 import csv
 import io
 import logging
 import re
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt.data.readers.declared import read_unnamed, with_declared_states
+from mmbn_opt.data.readers.layout import BLANKS, Layout, find_layout, first_line, records
 from mmbn_opt.data.readers.limits import refuse_beyond_memory
 from mmbn_opt.data.readers.names import refuse_bad_names
 from mmbn_opt.exceptions import FormatError
-
-if TYPE_CHECKING:
-    from _csv import Reader
 
 __all__ = ["WHOLE_NUMBER", "read_delimited"]
 
 logger = logging.getLogger(__name__)
 
-_SEPARATORS = ",;\t|"
-_SAMPLE_ROWS = 50
-_SAMPLE_BYTES = 1 << 16
 # No leading zeros: "007" is a name, and would not come back from 7.
 WHOLE_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_BLANK_LINES = re.compile(rb"(?:[^\S\n]*+\n)*+")
-_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+_DECIMAL_COMMA = re.compile(r"[+-]?(0|[1-9][0-9]*)?,[0-9]+([eE][+-]?[0-9]+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
 
 
 def read_delimited(text: bytes, source: str, missing: frozenset[str], *, trusted: bool = False) -> pd.DataFrame:
     r"""Parse UTF-8 text with \n line ends; see `read_table` for the rules. `trusted`: whatever memory it takes."""
-    blank = _BLANK_LINES.match(text)
-    body_at_line = 1
-    if blank is not None:
-        body_at_line += blank.group().count(b"\n")
-        text = text[blank.end() :]
-    separator = _find_separator(text)
+    unnamed = read_unnamed(text, source, trusted=trusted)
+    if unnamed is not None:
+        logger.info("%s: %d columns without names are called x0, x1, ...", source, unnamed.shape[1])
+        return unnamed
+    layout = find_layout(text, source)
+    text, separator = layout.text, layout.separator
+    begins = first_line(text)
+    body_at_line = 1 + text.count(b"\n", 0, begins)
+    text = text[begins:]
+    if not text.strip():
+        raise FormatError(f"{source}: the file has no line that names columns. Check that it is the file you mean.")
     if not trusted:
         refuse_beyond_memory(source, "a table", text.count(separator.encode()) + text.count(b"\n"), len(text))
-    rows = _records(text, separator)
+    rows = records(text, separator)
     try:
         names = [name.strip() for name in next(rows)]
     except csv.Error as error:
@@ -51,7 +52,7 @@ def read_delimited(text: bytes, source: str, missing: frozenset[str], *, trusted
     body = _after_lines(text, rows.line_num)
     body_at_line += rows.line_num
 
-    _refuse_ragged(body, separator, len(names), source, body_at_line)
+    _refuse_ragged(body, layout, len(names), source, body_at_line)
     if not body.strip():
         return pd.DataFrame({name: pd.Series(dtype=np.float64) for name in names})
     # Everything as text: not all the numbers that pandas would infer come back as written ("007", "inf", "1e999").
@@ -67,31 +68,17 @@ def read_delimited(text: bytes, source: str, missing: frozenset[str], *, trusted
         low_memory=False,
         encoding="utf-8",
     )
-    return pd.DataFrame(
-        {name: _typed(cells[j].to_numpy(), missing, name, source) for j, name in enumerate(names)}, index=cells.index
-    )
-
-
-def _records(text: bytes, separator: str) -> "Reader":
-    lines = io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="\n")
-    return csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
-
-
-def _find_separator(text: bytes) -> str:
-    """The separator that gives the first rows one width; failing that, the widest header; failing that, a comma."""
-    sample = text[:_SAMPLE_BYTES]
-    if len(sample) < len(text):
-        sample = sample[: sample.rfind(b"\n") + 1] or sample
-    best, best_rank = ",", (False, 1)
-    for separator in _SEPARATORS:
-        try:
-            widths = [len(row) for row in islice(_records(sample, separator), _SAMPLE_ROWS) if row]
-        except (csv.Error, UnicodeDecodeError):
-            continue
-        rank = (len(set(widths)) == 1, widths[0])
-        if widths[0] > 1 and rank > best_rank:
-            best, best_rank = separator, rank
-    return best
+    columns = [_Column.of(name, cells[j].to_numpy(), missing) for j, name in enumerate(names)]
+    comma = _decimal_comma(columns, source)
+    frame = pd.DataFrame({column.name: column.typed(comma=comma) for column in columns}, index=cells.index)
+    declared = with_declared_states(frame) if separator == BLANKS else None
+    if declared is None:
+        return frame
+    logger.warning(
+        "%s: the row below the names is taken for the numbers of states of the columns, since all other rows are below "
+        "it; it is no sample", source,
+    )  # fmt: skip
+    return declared
 
 
 def _after_lines(text: bytes, count: int) -> bytes:
@@ -103,8 +90,9 @@ def _after_lines(text: bytes, count: int) -> bytes:
     return text[at:]
 
 
-def _refuse_ragged(body: bytes, separator: str, width: int, source: str, first_line: int) -> None:
+def _refuse_ragged(body: bytes, layout: Layout, width: int, source: str, first_line: int) -> None:
     """Refuse rows with too many or too few cells, which pandas would shift or fill up silently."""
+    separator = layout.separator
     if b'"' in body:
         ragged = _ragged_quoted(body, separator, width, source, first_line)
     else:
@@ -116,7 +104,7 @@ def _refuse_ragged(body: bytes, separator: str, width: int, source: str, first_l
     cure = "Quote cells that hold the separator, or mend these lines."
     if all(cells == width + 1 for _, cells in ragged):
         cure = "If the rows begin with a name or number of the row, give that column a name in the first line."
-    raise FormatError(f"{source}: the first line has {width} cells (separator {separator!r}), but {told}{more}. {cure}")
+    raise FormatError(f"{source}: the first line has {width} cells (separator {layout.name}), but {told}{more}. {cure}")
 
 
 def _ragged_plain(body: bytes, separator: str, width: int, first_line: int) -> list[tuple[int, int]]:
@@ -132,7 +120,7 @@ def _ragged_plain(body: bytes, separator: str, width: int, first_line: int) -> l
 
 
 def _ragged_quoted(body: bytes, separator: str, width: int, source: str, first_line: int) -> list[tuple[int, int]]:
-    rows = _records(body, separator)
+    rows = records(body, separator)
     try:
         # Blank lines come as [] or [""].
         ragged = [
@@ -155,27 +143,88 @@ def _bad_quotes(source: str, line: int, error: csv.Error) -> str:
     )
 
 
-def _typed(cells: NDArray[np.object_], missing: frozenset[str], name: str, source: str) -> "pd.Series[Any]":
-    """One column as numbers if all its cells are, as text otherwise; each distinct cell is looked at once."""
-    rows, distinct = pd.factorize(cells)
-    texts = [str(text).strip() for text in distinct]
-    present = np.array([text not in missing for text in texts])
-    known = present[rows]
-    found = [text for text in texts if text not in missing]
-    if all(WHOLE_NUMBER.fullmatch(text) for text in found) and found:
-        # The longest 64-bit number has 19 digits and a sign; Python refuses to convert thousands of them.
-        fits = max(map(len, found)) <= 20
-        integers = [int(text) if text not in missing else 0 for text in texts] if fits else []
-        if fits and max(map(abs, integers)) <= np.iinfo(np.int64).max:
-            values = np.array(integers, dtype=np.int64)[rows]
-            return pd.Series(values) if known.all() else pd.Series(pd.arrays.IntegerArray(values, ~known))
-    elif all(_NUMBER.fullmatch(text) for text in found):
-        numbers = np.array([float(text) if text not in missing else np.nan for text in texts])
-        if not np.isinf(numbers).any():
-            return pd.Series(numbers[rows])
-    elif all(_DECIMAL_COMMA.fullmatch(text) for text in found):
-        logger.warning("%s: column %r looks like numbers with a decimal comma; it is read as text", source, name)
-    return _text(texts, rows, known)
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A column as text; each distinct cell is looked at once.
+
+    Parameters
+    ----------
+    name : str
+    rows : integer array (n_rows,)
+        Where the cell of each row is in `texts`.
+    texts : list of str
+    present : bool array (n_texts,)
+        Those that are not missing.
+    """
+
+    name: str
+    rows: NDArray[np.intp]
+    texts: list[str]
+    present: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, name: str, cells: NDArray[np.object_], missing: frozenset[str]) -> "_Column":
+        rows, distinct = pd.factorize(cells)
+        texts = [str(text).strip() for text in distinct]
+        return cls(name, rows, texts, np.array([text not in missing for text in texts], dtype=bool))
+
+    @property
+    def found(self) -> list[str]:
+        """Texts that are not missing."""
+        return [text for text, there in zip(self.texts, self.present, strict=True) if there]
+
+    def typed(self, *, comma: bool) -> "pd.Series[Any]":
+        """Numbers if all its cells are, as text otherwise; `comma`: whether decimals may be written with one."""
+        found, known = self.found, self.present[self.rows]
+        if all(WHOLE_NUMBER.fullmatch(text) for text in found) and found:
+            # The longest 64-bit number has 19 digits and a sign; Python refuses to convert thousands of them.
+            fits = max(map(len, found)) <= 20
+            texts = zip(self.texts, self.present, strict=True)
+            integers = [int(text) if there else 0 for text, there in texts] if fits else []
+            if fits and max(map(abs, integers)) <= np.iinfo(np.int64).max:
+                values = np.array(integers, dtype=np.int64)[self.rows]
+                return pd.Series(values) if known.all() else pd.Series(pd.arrays.IntegerArray(values, ~known))
+        elif all(_NUMBER.fullmatch(text) for text in found) or (comma and _has_decimal_commas(found)):
+            texts = zip(self.texts, self.present, strict=True)
+            numbers = np.array([float(text.replace(",", ".")) if there else np.nan for text, there in texts])
+            if not np.isinf(numbers).any():
+                return pd.Series(numbers[self.rows])
+        return _text(self.texts, self.rows, known)
+
+
+def _has_decimal_commas(found: list[str]) -> bool:
+    """Whether all cells are numbers, some with a comma and none with a point."""
+    commas = [text for text in found if "," in text]
+    return (
+        bool(commas)
+        and all(map(_DECIMAL_COMMA.fullmatch, commas))
+        and all(WHOLE_NUMBER.fullmatch(text) for text in found if "," not in text)
+    )
+
+
+def _decimal_comma(columns: list[_Column], source: str) -> bool:
+    """Whether the numbers of a table are written with a decimal comma; what could be anything else is told."""
+    suspects = {column.name: column.found for column in columns if _has_decimal_commas(column.found)}
+    if not suspects:
+        return False
+    pointed = [
+        column.name
+        for column in columns
+        if any("." in text for text in column.found) and all(map(_NUMBER.fullmatch, column.found))
+    ]
+    if pointed:
+        why = f"those of {pointed[0]!r} have a point"
+    elif all(_THOUSANDS.fullmatch(text) for found in suspects.values() for text in found if "," in text):
+        why = "they may be thousands"
+    else:
+        logger.info("%s: numbers with a decimal comma in %s", source, list(suspects))
+        return True
+    logger.warning(
+        "%s: column %r looks like numbers with a decimal comma, but %s; it is read as text. Write decimals with a "
+        "point, and thousands without a comma",
+        source, next(iter(suspects)), why,
+    )  # fmt: skip
+    return False
 
 
 def _text(texts: list[str], rows: NDArray[np.intp], known: NDArray[np.bool_]) -> "pd.Series[Any]":

@@ -4,7 +4,8 @@ from typing import Any
 
 import pandas as pd
 
-from mmbn_opt._arguments import listed, shown
+from mmbn_opt._arguments import shown
+from mmbn_opt.data.readers.arrow_types import refuse_nested, with_plain_types
 from mmbn_opt.data.readers.limits import ENVIRONMENT, refuse_beyond_memory, unpacked_limit
 from mmbn_opt.data.readers.names import refuse_bad_names
 from mmbn_opt.exceptions import FormatError, InputError, MissingDependencyError, SizeLimitError
@@ -17,7 +18,9 @@ _SMALL, _LARGEST = 256 * 2**20, 2 * 2**30
 
 
 def read_parquet(raw: bytes, source: str, max_bytes: int | None) -> pd.DataFrame:
-    """Read the bytes of a Parquet file; types and categories as stored, a named pandas index as columns.
+    """Read the bytes of a Parquet file; plain types and categories as stored, a named pandas index as columns.
+
+    See `with_plain_types` for all the other types.
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ def read_parquet(raw: bytes, source: str, max_bytes: int | None) -> pd.DataFrame
         _refuse_unfit(file, len(raw), source, max_bytes)
         table = _unfolded(file, raw, source, max_bytes)
         table.validate(full=True)  # text that is no UTF-8 would be found out when it is first looked at
-        frame: pd.DataFrame = table.to_pandas()
+        frame: pd.DataFrame = with_plain_types(table, source).to_pandas(date_as_object=False)
     except InputError:
         raise
     except Exception as error:
@@ -53,16 +56,7 @@ def read_parquet(raw: bytes, source: str, max_bytes: int | None) -> pd.DataFrame
 
 def _refuse_unfit(file: Any, packed: int, source: str, max_bytes: int | None) -> None:
     """Refuse what no table of cells is, and what runs of one value would blow up to."""
-    import pyarrow
-
-    nested = [
-        f"{shown(field.name)} ({field.type})" for field in file.schema_arrow if pyarrow.types.is_nested(field.type)
-    ]
-    if nested:
-        raise FormatError(
-            f"{source}: each cell of column {listed(nested, 5, show=str)} holds several values. "
-            "Spread them over columns of their own, or leave the column out."
-        )
+    refuse_nested(file.schema_arrow, source)
     metadata = file.metadata
     cells = max(metadata.num_rows * metadata.num_columns, 0)
     groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
@@ -95,7 +89,9 @@ def _unfolded(file: Any, raw: bytes, source: str, max_bytes: int | None) -> Any:
     import pyarrow.parquet
 
     schema = file.schema_arrow
-    texts = [f.name for f in schema if pyarrow.types.is_string(f.type) or pyarrow.types.is_large_string(f.type)]
+    kinds = pyarrow.types
+    repeatable = (kinds.is_string, kinds.is_large_string, kinds.is_binary, kinds.is_large_binary)
+    texts = [f.name for f in schema if any(is_kind(f.type) for is_kind in repeatable)]
     folded = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(raw), read_dictionary=texts).read()
     for name in texts:
         column = folded.column(name)

@@ -43,17 +43,23 @@ def read_table(
     The content decides how a file is read, and a known ending (.csv, .tsv, .tab, .txt, .arff, .parquet, .pq, each of
     the text ones also with .gz) must agree with it. Any other ending is read by content alone.
 
-    Delimited text: UTF-8, first row names the columns, separator one of ``, ; tab |`` as the first rows use it,
-    double quotes as in RFC 4180, blank lines skipped, blanks around cells dropped. A column is
+    Delimited text: UTF-8, first row names the columns, separator one of ``, ; tab |`` as the first rows use it, runs of
+    blanks where none of these parts them, or what a first line ``sep=;`` says; double quotes as in RFC 4180; blank
+    lines skipped, blanks around cells dropped. A line that begins with ``#``, ``%`` or ``@`` and has another number of
+    cells than the table is a comment (where they stand is logged); the last one above the first row names the columns
+    if it fits and that row is one of numbers. Files of other structure learners (blanks; a line with the number of
+    states of each column; names or none) give categories. Else a column is
 
     - int64 if every cell is a whole number, Int64 (nullable) if some are missing besides;
-    - float64 if every cell that is not missing is a number;
+    - float64 if every cell that is not missing is a number, with a point, or with a comma in all columns of the table;
     - text otherwise. Leading zeros ("007"), "inf" and "nan" are text, and so are numbers that a 64-bit type can't hold.
 
     ARFF: nominal attributes become categories in their declared order, states that no row uses included; numeric and
     integer ones numbers as in delimited text, real ones float64; string and date ones text. Sparse rows are filled in.
 
-    Parquet: types and missing cells as stored (`na_values` is not applied); a named pandas index becomes columns.
+    Parquet: missing cells as stored (`na_values` is not applied), and types too, except that decimals and half floats
+    become numbers, days moments, times of day durations, and bytes that are UTF-8 text. A named pandas index becomes
+    columns. Columns of lists or of other bytes are refused by name.
 
     Parameters
     ----------
