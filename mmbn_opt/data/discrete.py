@@ -9,14 +9,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.frames import as_frame, as_pandas
+from mmbn_opt.data.unseen import Unseen, warn_of_unseen
 from mmbn_opt.data.variable import DiscreteVariable
+from mmbn_opt.data.weights import checked_weight
 from mmbn_opt.exceptions import InputError
 
 __all__ = [
     "DiscreteDataset",
     "MissingPolicy",
     "check_columns",
-    "checked_weight",
     "complete_target",
     "encode_features",
     "named_by_text",
@@ -138,9 +140,9 @@ class DiscreteDataset:
         """
         frame = named_by_text(frame)
         check_columns(frame, target)
-        complete_target(frame, target)
         weight = checked_weight(sample_weight, len(frame))
         keep: NDArray[np.bool_] = np.asarray(weight > 0)
+        complete_target(frame[keep], target)
         if missing == "drop":
             # Before the states are read off: a label seen only in rows that go is no state.
             keep &= frame.notna().all(axis=1).to_numpy()
@@ -168,30 +170,36 @@ class DiscreteDataset:
         *,
         missing: MissingPolicy | Literal["keep"] = "error",
         sample_weight: Any = None,
-        unseen: Literal["error", "missing"] = "error",
+        unseen: Unseen = "error",
     ) -> "DiscreteDataset":
-        """Encode a frame by variables that are known already (a test part, for example)."""
+        """Encode a frame by variables that are known already (a test part, for example).
+
+        Labels that no variable knows are an error, or cells of code -1 (`unseen`), which prediction sums out.
+        """
         frame = named_by_text(frame)
         check_columns(frame, target.name)
+        weight, n_rows = checked_weight(sample_weight, len(frame)), len(frame)
+        if not weight.all():  # what stands in a row of weight 0 doesn't matter
+            frame, weight = frame[weight > 0], weight[weight > 0]
         y = target.encode(complete_target(frame, target.name))
         codes = encode_features(frame, features, unseen=unseen)
-        weight = checked_weight(sample_weight, len(frame))
-        keep: NDArray[np.bool_] = np.asarray(weight > 0)
-        incomplete: NDArray[np.bool_] = np.asarray((codes < 0).any(axis=1))
-        if missing in ("error", "state") and incomplete[keep].any():
-            counts = {
-                v.name: int((codes[keep, j] < 0).sum()) for j, v in enumerate(features) if (codes[keep, j] < 0).any()
-            }
-            listed = ", ".join(f"{name!r} ({n} cells)" for name, n in counts.items())
-            raise InputError(
-                f'Missing cells in {listed}. Pass missing="drop" to leave those rows out '
-                'or missing="state" to make missing a state.'
-            )
+        keep: NDArray[np.bool_] = np.ones(len(frame), dtype=np.bool_)
         if missing == "drop":
-            keep &= ~incomplete
+            keep &= (codes >= 0).all(axis=1)
+        elif missing != "keep" and (codes < 0).any():
+            # Labels never seen are no missing cells: where they are let through, they are what is summed out.
+            absent = (codes < 0) & frame[[v.name for v in features]].isna().to_numpy()
+            counts = {v.name: int(n) for v, n in zip(features, absent.sum(axis=0), strict=True) if n}
+            listed = ", ".join(f"{name!r} ({n} cells)" for name, n in counts.items())
+            if counts:
+                raise InputError(
+                    f'Missing cells in {listed}. Pass missing="drop" to leave those rows out '
+                    'or missing="state" to make missing a state.'
+                )
         return cls(
-            np.asfortranarray(codes[keep]), y[keep], tuple(features), target, weight[keep], n_dropped=int((~keep).sum())
-        )
+            np.asfortranarray(codes[keep]), y[keep], tuple(features), target, weight[keep],
+            n_dropped=n_rows - int(keep.sum()),
+        )  # fmt: skip
 
     @classmethod
     def from_arrays(
@@ -208,6 +216,7 @@ class DiscreteDataset:
 
         Features are called ``x0, x1, ...`` unless named; the class is called ``class``.
         """
+        X, y = as_pandas(X), as_pandas(y)
         frame = X.copy() if isinstance(X, pd.DataFrame) else _frame_from_array(X, feature_names)
         labels = (
             y
@@ -280,21 +289,24 @@ def check_columns(frame: pd.DataFrame, target: str | None) -> None:
 
 
 def encode_features(
-    frame: pd.DataFrame, features: Sequence[DiscreteVariable], *, unseen: Literal["error", "missing"] = "error"
+    frame: pd.DataFrame, features: Sequence[DiscreteVariable], *, unseen: Unseen = "error"
 ) -> IntArray:
-    """Codes (n_samples, n_features) of a frame's columns, matched by name."""
+    """Codes (n_samples, n_features) of a frame's columns, matched by name; labels never seen become -1 or an error."""
     frame = named_by_text(frame)
     absent = [v.name for v in features if v.name not in frame.columns]
     if absent:
         raise InputError(f"Columns {absent} are absent; the data have {[str(c) for c in frame.columns]}.")
     codes = np.empty((len(frame), len(features)), dtype=np.int32, order="F")
     for j, variable in enumerate(features):
-        codes[:, j] = variable.encode(frame[variable.name], unseen=unseen)
+        codes[:, j] = variable.encode(frame[variable.name], unseen="error" if unseen == "error" else "missing")
+    if unseen == "warn":
+        warn_of_unseen(frame, features, codes)
     return codes
 
 
 def named_by_text(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with column names as strings and numbers in the machine's byte order (a view where both are so)."""
+    frame = as_frame(frame)
     named = frame.set_axis([str(c) for c in frame.columns], axis=1)
     foreign = {
         j: dtype.newbyteorder("=")
@@ -333,19 +345,6 @@ def _refuse_fractions(name: str, values: pd.Series) -> None:
                 f"Column {name!r} is numeric with {len(np.unique(numbers))} distinct values; discretize it first "
                 "(mmbn_opt.prepare(frame, target) or MDLPDiscretizer), or turn its values into strings."
             )
-
-
-def checked_weight(sample_weight: Any, n_rows: int) -> FloatArray:
-    """Weights as float64 (n_rows,), ones by default; `InputError` names the first bad one."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weight = np.array(sample_weight, dtype=np.float64)
-    if weight.shape != (n_rows,):
-        raise InputError(f"sample_weight has shape {weight.shape}; it needs one number for each of the {n_rows} rows.")
-    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-    if len(bad):
-        raise InputError(f"sample_weight must be finite and >= 0; row {bad[0]} has {float(weight[bad[0]])!r}.")
-    return weight
 
 
 def _frame_from_array(X: Any, feature_names: Sequence[str] | None) -> pd.DataFrame:

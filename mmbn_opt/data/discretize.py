@@ -11,7 +11,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt.data._mdlp import check_weights, interval_labels, mdlp_cut_points
+from mmbn_opt.data._mdlp import interval_labels, mdlp_cut_points
+from mmbn_opt.data.frames import as_pandas, n_rows_of, rows_of
+from mmbn_opt.data.weights import row_weights
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["MDLPDiscretizer", "interval_labels", "mdlp_cut_points"]
@@ -66,7 +68,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         y : array-like of labels, shape (n_samples,)
             Strings, ints, bools, categories or whole floats.
         sample_weight : float array, shape (n_samples,), optional
-            Weight 2 is the row twice, weight 0 the row removed.
+            Weight 2 is the row twice, weight 0 the row removed; weights with fractions are taken up to a factor.
 
         Returns
         -------
@@ -78,9 +80,14 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             Columns that are not numeric or hold infinite values, missing or fractional labels, bad weights.
         """
         self._check_output()
+        X, y = as_pandas(X), as_pandas(y)
+        weights = None if sample_weight is None or y is None else row_weights(sample_weight, n_rows_of(y) or 0)
+        if weights is not None and not weights.all() and n_rows_of(X) == len(weights):  # other lengths are told below
+            kept = weights > 0
+            X, y, weights = rows_of(X, kept), rows_of(y, kept), weights[kept]
         matrix = self._matrix(X, reset=True)
         codes, n_classes = _class_codes(y, len(matrix))
-        weights = _row_weights(sample_weight, len(matrix))
+        weights = row_weights(weights, len(matrix))
         self.cut_points_ = [mdlp_cut_points(column, codes, n_classes, weights) for column in matrix.T]
         self.n_states_ = np.array([cuts.size + 1 for cuts in self.cut_points_])
         return self
@@ -130,6 +137,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
 
     def _matrix(self, X: Any, *, reset: bool) -> FloatArray:
         """X as floats with NaN for missing cells; columns that can't be are refused by name."""
+        X = as_pandas(X)
         if isinstance(X, pd.DataFrame):
             names = [repr(name) for name in X.columns]
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -151,20 +159,6 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
                 "NaN (missing) or by a finite limit."
             )
         return np.asarray(matrix, dtype=np.float64)
-
-
-def _row_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
-    if weights.shape != (n_rows,):
-        raise InputError(f"sample_weight needs one number a row, shape ({n_rows},), got {weights.shape}.")
-    check_weights(weights)
-    if not weights.any():
-        raise InputError("sample_weight is zero in every row, so no row is left to learn from.")
-    return weights
 
 
 def _class_codes(y: Any, n_rows: int) -> tuple[NDArray[np.int64], int]:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arguments import whole
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt.data.discrete import checked_weight
+from mmbn_opt.data.frames import as_pandas, with_columns
+from mmbn_opt.data.weights import checked_weight
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["NumericDataset", "as_matrix", "check_components", "plain", "repeated_rows"]
@@ -75,6 +76,7 @@ class NumericDataset:
         """
         if missing not in ("error", "marginalize"):
             raise InputError(f'missing must be "error" or "marginalize", got {missing!r}.')
+        X, y = as_pandas(X), as_pandas(y)
         names = _names_of(X)
         x = as_matrix(X, names)
         _refuse_missing(x, names, missing)
@@ -155,6 +157,7 @@ def plain(label: Any) -> Any:
 
 def as_matrix(X: Any, names: Sequence[str]) -> FloatArray:
     """Features as float64 (n_samples, n_features); columns of a frame are matched by name."""
+    X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         frame = X.set_axis([str(c) for c in X.columns], axis=1)
         repeated = sorted({c for c in frame.columns if list(frame.columns).count(c) > 1})
@@ -165,7 +168,7 @@ def as_matrix(X: Any, names: Sequence[str]) -> FloatArray:
             raise InputError(f"Columns {absent} are absent; the data have {list(frame.columns)}.")
         # A column without any value has no type of its own: as a file's column it comes in as text.
         empty = {name: np.nan for name in names if len(frame) and frame[name].isna().all()}
-        frame = frame.assign(**empty)
+        frame = with_columns(frame, empty)
         bad = [name for name in names if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
         if bad:
             raise InputError(f"Columns {bad} are not numeric; Gaussian mixtures need numbers. Encode or drop them.")
@@ -187,7 +190,8 @@ def as_matrix(X: Any, names: Sequence[str]) -> FloatArray:
             f"Column {names[column]!r} holds {float(x[row, column])!r} in row {row}; values must be finite and at most "
             f"{LARGEST:g} in size. Rescale or remove it."
         )
-    return x
+    # Sums round by the order of the cells in memory: a frame and the array of its values have to give the same model.
+    return np.ascontiguousarray(x)
 
 
 def _names_of(X: Any) -> tuple[str, ...]:

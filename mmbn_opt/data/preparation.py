@@ -11,12 +11,14 @@ from mmbn_opt.data.discrete import (
     DiscreteDataset,
     MissingPolicy,
     check_columns,
-    checked_weight,
     complete_target,
     named_by_text,
 )
 from mmbn_opt.data.discretize import interval_labels, mdlp_cut_points
+from mmbn_opt.data.frames import with_columns
+from mmbn_opt.data.unseen import Unseen
 from mmbn_opt.data.variable import MISSING_LABEL, DiscreteVariable
+from mmbn_opt.data.weights import as_counts, checked_weight
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["Kind", "Preparation", "column_kinds", "prepare"]
@@ -42,7 +44,7 @@ class Preparation:
     kinds: Mapping[str, Kind]
     missing: MissingPolicy
 
-    def apply(self, frame: pd.DataFrame, *, unseen: Literal["error", "missing"] = "error") -> DiscreteDataset:
+    def apply(self, frame: pd.DataFrame, *, unseen: Unseen = "error") -> DiscreteDataset:
         """Other rows in the same codes (a test part): same cuts, same states, same missing policy."""
         policy: Any = self.missing
         return DiscreteDataset.from_variables(
@@ -116,6 +118,7 @@ def prepare(
     discretize : bool
         False refuses numeric columns instead of cutting them.
     sample_weight : array-like (n_samples,) or None
+        Whole numbers are counts, a row of weight 0 is left out; others are taken up to a factor, see `as_counts`.
 
     Raises
     ------
@@ -135,6 +138,10 @@ def prepare(
     """
     frame = named_by_text(frame)
     check_columns(frame, target)
+    n_rows, weight = len(frame), as_counts(checked_weight(sample_weight, len(frame)))
+    if n_rows and not weight.all():
+        # As if these rows were not there: a column that is text because of one of them is none.
+        frame, weight = frame[weight > 0].infer_objects(), weight[weight > 0]
     found = column_kinds(frame, target, kinds)
     numeric = [name for name, kind in found.items() if kind == "numeric"]
     if numeric and not discretize:
@@ -142,9 +149,8 @@ def prepare(
             f"Columns {numeric} are numeric and discretization is off; discretize them yourself, "
             "declare them categorical, or allow MDLP."
         )
-    table = frame.assign(**{name: _as_numbers(name, frame[name]) for name in numeric})
+    table = with_columns(frame, {name: _as_numbers(name, frame[name]) for name in numeric})
     labels = complete_target(table, target)
-    weight = checked_weight(sample_weight, len(table))
     keep = weight > 0
     if missing == "drop":
         # Before states and cuts are read off: a value seen only in rows that go is none.
@@ -152,7 +158,7 @@ def prepare(
     table, labels, weight = table[keep], labels[keep], weight[keep]
     if not len(table):
         raise InputError(
-            f'No row is left: all {len(keep)} have a missing cell or weight 0. Use missing="state" or fill the cells.'
+            f'No row is left: all {n_rows} have a missing cell or weight 0. Use missing="state" or fill the cells.'
         )
     class_variable = DiscreteVariable.infer(target, labels)
     codes = class_variable.encode(labels)
@@ -164,7 +170,7 @@ def prepare(
     ]
     policy: MissingPolicy = "state" if missing == "state" else "error"
     data = DiscreteDataset.from_variables(table, variables, class_variable, missing=policy, sample_weight=weight)
-    return Preparation(replace(data, n_dropped=int((~keep).sum())), found, missing)
+    return Preparation(replace(data, n_dropped=n_rows - len(table)), found, missing)
 
 
 def _as_numbers(name: str, values: pd.Series) -> pd.Series:

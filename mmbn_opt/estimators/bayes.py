@@ -54,8 +54,9 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
     missing : {"error", "drop", "state"}
         Missing cells in training: refuse, leave the rows out, or make "missing" a state. In prediction they are summed
         out (or are that state).
-    unseen : {"error", "missing"}
-        Labels in prediction that training never saw: refuse, or sum out.
+    unseen : {"warn", "missing", "error"}
+        Labels in prediction that training never saw: sum out with one warning that names column and label, sum out in
+        silence, or refuse.
     n_jobs : int or None
         Processes of the choice (joblib); that of "relaxation" is one path of warm starts and uses one.
     random_state : int, RandomState or None
@@ -116,7 +117,7 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         kinds: Any = None,
         discretize: bool = True,
         missing: Any = "error",
-        unseen: Any = "error",
+        unseen: Any = "warn",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:

@@ -14,7 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import noting_signals, now, stop_asked
 from mmbn_opt.data.folds import numeric_folds
+from mmbn_opt.data.frames import as_pandas
 from mmbn_opt.data.numeric import NumericDataset
+from mmbn_opt.data.weights import whole_counts
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.mixtures.classifier import MixtureClassifier
@@ -25,8 +27,8 @@ from mmbn_opt.solving.parts import solve_parts
 from mmbn_opt.tuning.grid import run_until_interrupted
 from mmbn_opt.tuning.held_out import candidates as values_of
 
-from ._base import FittedHTML, end_if_interrupted, seconds_left
-from ._input import in_training_order, read_labels, read_weight, seed_of
+from ._base import FittedHTML, WeightedScore, end_if_interrupted, seconds_left
+from ._input import in_training_order, note_columns, read_labels, rows_that_count, seed_of
 
 __all__ = ["CMMClassifier", "CMMPart"]
 
@@ -82,7 +84,7 @@ class CMMPart:
         return self.result.part
 
 
-class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Gaussian mixtures with constrained maximum margins, one program a pair of classes or a class.
 
     Parameters
@@ -190,7 +192,8 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
             Columns of a frame are matched by name at prediction.
         y : array-like (n_samples,)
         sample_weight : array-like (n_samples,) or None
-            Whole numbers: weight 2 is the row twice, weight 0 the row removed.
+            Weight 2 is the row twice, weight 0 the row removed. The program knows rows only: weights with fractions are
+            rounded to four times as many rows, see `mmbn_opt.data.weights.whole_counts`.
 
         Raises
         ------
@@ -202,9 +205,15 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         self._seed = seed_of(self.random_state)  # once: what a RandomState draws next is another number
         with noting_signals() as noted:
             allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
-            x = validate_data(self, X, ensure_all_finite=allow_nan, dtype=np.float64)
-            labels = read_labels(self, y, pd.DataFrame(x)).values
-            weight = None if sample_weight is None else read_weight(sample_weight, len(x))
+            given = rows_that_count(X, y, sample_weight)
+            x = validate_data(self, given.X, ensure_all_finite=allow_nan, dtype=np.float64)
+            note_columns(self, given.X.columns if isinstance(given.X, pd.DataFrame) else range(x.shape[1]))
+            labels, weight = read_labels(self, given.y, pd.DataFrame(x)).values, None
+            if given.weight is not None and given.kept is not None:
+                # Rows keep the numbers that they were given by; what fills those of weight 0 is never looked at.
+                filled = np.maximum(np.cumsum(given.kept) - 1, 0)
+                x, labels, weight = x[filled], labels[filled], given.kept.astype(np.float64)
+                weight[given.kept] = whole_counts(given.weight)
             candidates = self._candidates()
             problem = self._problem(x, labels, candidates[0], missing=self.missing, sample_weight=weight)
             for candidate in candidates:
@@ -255,6 +264,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _validated(self, X: Any) -> Any:
         check_is_fitted(self, "model_")
+        X = as_pandas(X)
         allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
         if isinstance(X, pd.DataFrame):
             X = in_training_order(self, X)

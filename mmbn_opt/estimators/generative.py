@@ -23,7 +23,7 @@ class _GenerativeClassifier(DiscreteClassifier):
         kinds: Any = None,
         discretize: bool = True,
         missing: Any = "error",
-        unseen: Any = "error",
+        unseen: Any = "warn",
     ) -> None:
         self.smoothing = smoothing
         self.kinds = kinds

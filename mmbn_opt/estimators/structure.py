@@ -126,7 +126,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         kinds: Any = None,
         discretize: bool = True,
         missing: Any = "error",
-        unseen: Any = "error",
+        unseen: Any = "warn",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:

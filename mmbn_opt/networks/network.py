@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.counts import contingency, refuse_large_network
 from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.unseen import Unseen
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.exchange import NetworkExchange
@@ -153,7 +154,7 @@ class BayesianNetwork(NetworkExchange):
         columns = pd.Index(list(self.variables[node].states), name=name)
         return pd.DataFrame(np.exp(self.log_cpts[node]), index=index, columns=columns)
 
-    def encode(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[np.int32]:
+    def encode(self, X: Any, *, unseen: Unseen = "warn") -> NDArray[np.int32]:
         """Codes (n_samples, n_features) of a DataFrame (by name), a 2-D array (by position), or a DiscreteDataset."""
         return encode_rows(X, self.features, unseen=unseen)
 
@@ -169,7 +170,7 @@ class BayesianNetwork(NetworkExchange):
         out[incomplete] = log_joint_marginal(self.tables, codes[incomplete])
         return out
 
-    def predict_log_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
+    def predict_log_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """``log P(c | x)``; rows that are impossible under every class get the class prior."""
         return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._class_prior(), log=True)
 
@@ -177,11 +178,11 @@ class BayesianNetwork(NetworkExchange):
         prior: FloatArray = logsumexp(self.log_cpts[-1], axis=0) - np.log(self.log_cpts[-1].shape[0])
         return prior
 
-    def predict_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
+    def predict_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """``P(c | x)``, shape (n_samples, n_classes), columns as in `classes`."""
         return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._class_prior(), log=False)
 
-    def predict(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[Any]:
+    def predict(self, X: Any, *, unseen: Unseen = "warn") -> NDArray[Any]:
         """Most probable class label of each row; the first one on a tie."""
         labels: NDArray[Any] = self.classes[np.argmax(self.predict_proba(X, unseen=unseen), axis=1)]
         return labels
