@@ -116,9 +116,7 @@ def _check_column(x: FloatArray, y: NDArray[np.int64], w: FloatArray, n_classes:
         raise InputError(f"Values, codes and weights need one length, got shapes {x.shape}, {y.shape} and {w.shape}.")
     infinite = np.isinf(x) & ~(w == 0)
     if infinite.any():
-        raise InputError(
-            f"The column holds {infinite.sum()} infinite values. Replace them by NaN or a finite limit."
-        )
+        raise InputError(f"The column holds {infinite.sum()} infinite values. Replace them by NaN or a finite limit.")
     known = y[~(w == 0)]
     if known.size and not 0 <= known.min() <= known.max() < n_classes:
         raise InputError(f"Class codes must lie in 0..{n_classes - 1}, got {known.min()}..{known.max()}.")

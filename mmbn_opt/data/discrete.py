@@ -288,9 +288,7 @@ def check_columns(frame: pd.DataFrame, target: str | None) -> None:
         raise InputError(f"There is no target column {target!r}; the columns are {names}.")
 
 
-def encode_features(
-    frame: pd.DataFrame, features: Sequence[DiscreteVariable], *, unseen: Unseen = "error"
-) -> IntArray:
+def encode_features(frame: pd.DataFrame, features: Sequence[DiscreteVariable], *, unseen: Unseen = "error") -> IntArray:
     """Codes (n_samples, n_features) of a frame's columns, matched by name; labels never seen become -1 or an error."""
     frame = named_by_text(frame)
     absent = [v.name for v in features if v.name not in frame.columns]

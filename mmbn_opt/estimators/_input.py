@@ -22,10 +22,9 @@ from mmbn_opt.exceptions import InputError
 __all__ = [
     "Labels",
     "Rows",
-    "in_training_order",
-    "note_columns",
     "read_features",
     "read_labels",
+    "read_numbers",
     "rows_that_count",
     "seed_of",
 ]
@@ -97,7 +96,7 @@ def read_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFr
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         check_columns(X, None)
-        X = X if reset else in_training_order(estimator, X)
+        X = X if reset else _in_training_order(estimator, X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _refuse_empty(X)
         frame = named_by_text(X)
@@ -105,19 +104,41 @@ def read_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFr
         array = validate_data(estimator, _as_array(X), reset=reset, dtype=None, ensure_all_finite="allow-nan")
         frame = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])], copy=False)
     if reset:
-        note_columns(estimator, frame.columns)
+        _note_columns(estimator, frame.columns)
     else:
         frame = frame.set_axis(list(estimator._columns), axis=1)
     numbers = {c: n for c in frame.columns if (n := _object_numbers(frame[c])) is not None}
     return with_columns(frame, numbers)
 
 
-def note_columns(estimator: BaseEstimator, columns: Iterable[Any]) -> None:
+def read_numbers(estimator: BaseEstimator, X: Any, *, reset: bool, allow_nan: bool) -> FloatArray:
+    """X as float64 (n_samples, n_features), columns matched as by `read_features`.
+
+    Raises
+    ------
+    InputError
+        Repeated names.
+    ValueError
+        What scikit-learn itself refuses, in its own words.
+    """
+    X = as_pandas(X)
+    named = isinstance(X, pd.DataFrame)
+    if named:
+        check_columns(X, None)
+        X = X if reset else _in_training_order(estimator, X)
+    finite: Any = "allow-nan" if allow_nan else True
+    x: FloatArray = validate_data(estimator, X, reset=reset, ensure_all_finite=finite, dtype=np.float64)
+    if reset:
+        _note_columns(estimator, X.columns if named else range(x.shape[1]))
+    return x
+
+
+def _note_columns(estimator: BaseEstimator, columns: Iterable[Any]) -> None:
     """Remember what the columns of training are called; scikit-learn does so only for names that are text."""
     estimator._columns = tuple(str(c) for c in columns)
 
 
-def in_training_order(estimator: BaseEstimator, X: pd.DataFrame) -> pd.DataFrame:
+def _in_training_order(estimator: BaseEstimator, X: pd.DataFrame) -> pd.DataFrame:
     """The frame with its columns in the order of training, if it has the very same ones."""
     known, names = list(estimator._columns), [str(c) for c in X.columns]
     if names == known or sorted(names) != sorted(known):

@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import noting_signals, now, stop_asked
 from mmbn_opt.data.folds import numeric_folds
-from mmbn_opt.data.frames import as_pandas
 from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.data.weights import whole_counts
 from mmbn_opt.exceptions import InputError
@@ -28,7 +27,7 @@ from mmbn_opt.tuning.grid import run_until_interrupted
 from mmbn_opt.tuning.held_out import candidates as values_of
 
 from ._base import FittedHTML, WeightedScore, end_if_interrupted, seconds_left
-from ._input import in_training_order, note_columns, read_labels, rows_that_count, seed_of
+from ._input import read_labels, read_numbers, rows_that_count, seed_of
 
 __all__ = ["CMMClassifier", "CMMPart"]
 
@@ -204,16 +203,7 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         self._check_settings()
         self._seed = seed_of(self.random_state)  # once: what a RandomState draws next is another number
         with noting_signals() as noted:
-            allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
-            given = rows_that_count(X, y, sample_weight)
-            x = validate_data(self, given.X, ensure_all_finite=allow_nan, dtype=np.float64)
-            note_columns(self, given.X.columns if isinstance(given.X, pd.DataFrame) else range(x.shape[1]))
-            labels, weight = read_labels(self, given.y, pd.DataFrame(x)).values, None
-            if given.weight is not None and given.kept is not None:
-                # Rows keep the numbers that they were given by; what fills those of weight 0 is never looked at.
-                filled = np.maximum(np.cumsum(given.kept) - 1, 0)
-                x, labels, weight = x[filled], labels[filled], given.kept.astype(np.float64)
-                weight[given.kept] = whole_counts(given.weight)
+            x, labels, weight = self._read(X, y, sample_weight)
             candidates = self._candidates()
             problem = self._problem(x, labels, candidates[0], missing=self.missing, sample_weight=weight)
             for candidate in candidates:
@@ -262,13 +252,21 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         tags.input_tags.allow_nan = self.missing == "marginalize"
         return tags
 
-    def _validated(self, X: Any) -> Any:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
+        """Samples, labels and whole weights; the rows keep the numbers that they were given by."""
+        given = rows_that_count(X, y, sample_weight)
+        x = read_numbers(self, given.X, reset=True, allow_nan=self.missing == "marginalize")
+        labels = read_labels(self, given.y, pd.DataFrame(x)).values
+        if given.weight is None or given.kept is None:
+            return x, labels, None
+        # What fills the rows of weight 0 is never looked at.
+        filled, weight = np.maximum(np.cumsum(given.kept) - 1, 0), given.kept.astype(np.float64)
+        weight[given.kept] = whole_counts(given.weight)
+        return x[filled], labels[filled], weight
+
+    def _validated(self, X: Any) -> FloatArray:
         check_is_fitted(self, "model_")
-        X = as_pandas(X)
-        allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
-        if isinstance(X, pd.DataFrame):
-            X = in_training_order(self, X)
-        return validate_data(self, X, reset=False, ensure_all_finite=allow_nan, dtype=np.float64)
+        return read_numbers(self, X, reset=False, allow_nan=self.missing == "marginalize")
 
     # -- the choice ---------------------------------------------------------------------------------------------
 

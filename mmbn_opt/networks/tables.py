@@ -58,9 +58,7 @@ class FactorTables:
         return cls(structure, cardinalities, log_tables)
 
 
-def encode_rows(
-    X: Any, features: tuple[DiscreteVariable, ...], *, unseen: Unseen = "warn"
-) -> NDArray[np.int32]:
+def encode_rows(X: Any, features: tuple[DiscreteVariable, ...], *, unseen: Unseen = "warn") -> NDArray[np.int32]:
     """Codes (n_samples, n_features) of a DataFrame (by name), a 2-D array (by position), or a DiscreteDataset."""
     if isinstance(X, DiscreteDataset):
         if X.features != features:

@@ -163,8 +163,10 @@ def test_b17_a_row_of_weight_zero_is_not_there(model: Any, what: str, form: str)
     frame, labels = pd.DataFrame(X[::5], columns=list("abcd")), pd.Series(y[::5])
     more, more_labels = SPOILED[what](frame, labels)
     weight = np.append(np.ones(len(frame)), 0.0)
-    expected = clone(model).fit(frame if form == "frame" else X[::5], labels).predict_proba(
-        frame if form == "frame" else X[::5]
+    expected = (
+        clone(model)
+        .fit(frame if form == "frame" else X[::5], labels)
+        .predict_proba(frame if form == "frame" else X[::5])
     )
     as_given: Any = {"frame": more, "array": more.to_numpy(), "list": more.to_numpy().tolist()}[form]
     labels_given: Any = {"frame": more_labels, "array": more_labels.to_numpy(), "list": more_labels.tolist()}[form]

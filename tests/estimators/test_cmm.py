@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data, parametrize_with_checks
+from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
 
 from mmbn_opt.estimators.cmm import CMMClassifier
 from mmbn_opt.exceptions import InputError
@@ -20,16 +20,6 @@ from mmbn_opt.mixtures.classifier import DecisionRule
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.nonlinear.exterior_penalty import ExteriorPenaltySolver
 from mmbn_opt.solving.parts import solve_parts
-
-
-@parametrize_with_checks(
-    [
-        CMMClassifier(n_components=1, tau=0.025, iterations=5),
-        CMMClassifier(n_components=1, tau=0.025, iterations=5, strategy="one-vs-rest", missing="marginalize"),
-    ]
-)
-def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
-    check(estimator)
 
 
 def iris() -> tuple[np.ndarray, np.ndarray]:

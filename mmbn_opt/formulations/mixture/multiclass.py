@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...data.folds import take_rows
+from ...data.frames import as_pandas
 from ...data.numeric import NumericDataset, check_components, repeated_rows
 from ...mixtures.classifier import MixtureClassifier
 from ...mixtures.parts import BinaryPart, binary_parts, join_parts, part_model
@@ -83,7 +84,7 @@ class MulticlassMargin:
     @cached_property
     def data(self) -> NumericDataset:
         """The samples as often as they count, checked and standardised."""
-        X, y = self.X, self.y
+        X, y = as_pandas(self.X), as_pandas(self.y)
         if self.sample_weight is not None and len(X) == len(y):  # unequal lengths are told by `from_arrays`
             X, y = take_rows(X, y, self.rows)
         return NumericDataset.from_arrays(X, y, missing=self.missing, n_dropped=self.n_dropped)
