@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import check_fields
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.frames import as_frame, as_pandas
 from mmbn_opt.data.unseen import Unseen, warn_of_unseen
@@ -64,6 +65,7 @@ class DiscreteDataset:
     n_dropped: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self)
         n_rows = len(self.target_codes)
         if self.codes.shape != (n_rows, len(self.features)) or self.sample_weight.shape != (n_rows,):
             raise InputError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import check_fields
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.unseen import Unseen
@@ -58,6 +59,7 @@ class LogLinearClassifier:
     log_factors: tuple[FloatArray, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if any(np.isposinf(table).any() for table in self.log_factors):
             raise InputError("A log-factor holds +inf; factors must be finite, or zero (-inf in logs).")
         _ = self.tables  # checks names and shapes

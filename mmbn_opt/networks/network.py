@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from mmbn_opt._arguments import check_fields
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.counts import contingency, refuse_large_network
@@ -86,6 +87,7 @@ class BayesianNetwork(NetworkExchange):
     log_cpts: tuple[FloatArray, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _ = self.tables  # checks names and shapes
 
     @cached_property

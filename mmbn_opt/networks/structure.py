@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mmbn_opt._arguments import check_arguments, check_fields
 from mmbn_opt._lazy import delegate
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.exchange import StructureExchange
@@ -74,12 +75,18 @@ class Structure(StructureExchange):
     parents: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.feature_names, tuple) or not isinstance(self.parents, tuple):
+            check_fields(self)
         n_nodes = len(self.feature_names) + 1
         if len(set(self.names)) != n_nodes:
             raise InputError(f"Node names must be distinct, got {list(self.names)}.")
         if len(self.parents) != n_nodes:
             raise InputError(f"Structure needs parents for {n_nodes} nodes (class last), got {len(self.parents)}.")
-        object.__setattr__(self, "parents", tuple(tuple(sorted(set(ps))) for ps in self.parents))
+        try:
+            object.__setattr__(self, "parents", tuple(tuple(sorted(set(ps))) for ps in self.parents))
+        except TypeError:
+            check_fields(self)
+            raise
         for node, ps in enumerate(self.parents):
             if any(not 0 <= p < n_nodes or p == node for p in ps):
                 raise InputError(f"Node {self.names[node]!r} has an impossible parent index in {list(ps)}.")
@@ -92,6 +99,7 @@ class Structure(StructureExchange):
     @classmethod
     def from_names(cls, feature_names: Iterable[str], class_name: str, edges: Iterable[tuple[str, str]]) -> "Structure":
         """Build from ``(parent, child)`` pairs of names."""
+        check_arguments(cls.from_names, locals())
         features = tuple(feature_names)
         index = {name: k for k, name in enumerate((*features, class_name))}
         parents: list[list[int]] = [[] for _ in index]
@@ -193,4 +201,5 @@ def from_edges(data: Any, edges: Iterable[tuple[str, str]]) -> Structure:
     data : DiscreteDataset
         Only its names are used.
     """
+    check_arguments(from_edges, locals())
     return Structure.from_names(data.feature_names, data.class_name, edges)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..._arguments import check_fields
 from ...data.folds import take_rows
 from ...data.frames import as_pandas
 from ...data.numeric import NumericDataset, check_components, repeated_rows
@@ -76,6 +77,7 @@ class MulticlassMargin:
     bound_kind: ClassVar[BoundKind] = BoundKind.HEURISTIC
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_components(self.n_components)
         if not self.fewer_components:
             self.data.require_members(self.n_components)
