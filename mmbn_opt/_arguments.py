@@ -14,7 +14,7 @@ import numpy as np
 
 from .exceptions import InputError
 
-__all__ = ["check_arguments", "check_fields", "checked_number", "choice_of", "is_number", "is_whole", "whole"]
+__all__ = ["check_arguments", "check_fields", "checked_number", "choice_of", "is_number", "is_whole", "shown", "whole"]
 
 
 def is_number(value: Any) -> bool:
@@ -153,7 +153,7 @@ def choice_of(name: str, value: Any, allowed: Sequence[Any], *, expected: str | 
         raise InputError(f"{name} must be {expected or 'one of ' + ', '.join(map(repr, allowed))}, got {value!r}.")
 
 CURES = {
-    "DiscreteDataset": "Make one with mmbn_opt.prepare(frame, target).data or DiscreteDataset.from_frame(frame, target).",
+    "DiscreteDataset": "Make one with prepare(frame, target).data or DiscreteDataset.from_frame(frame, target).",
     "Structure": "naive_bayes(data) and from_edges(data, edges) make one, and network.structure is that of a network.",
     "BayesianNetwork": "BayesianNetwork.fit(structure, data) makes one.",
     "Formulation": "Make one of the data first, for example SoftMarginStructure(data).",
@@ -206,8 +206,9 @@ def check_fields(value: Any) -> None:
 
 @cache
 def _hints(function: Any) -> tuple[tuple[str, Any], ...]:
-    parameters = inspect.signature(function).parameters
-    return tuple((name, p.annotation) for name, p in parameters.items() if p.annotation is not p.empty)
+    parameters = inspect.signature(function).parameters.values()
+    single = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    return tuple((p.name, p.annotation) for p in single if p.annotation is not p.empty)
 
 
 def _check(name: str, value: Any, hint: Any) -> None:
@@ -216,7 +217,7 @@ def _check(name: str, value: Any, hint: Any) -> None:
     cures = [CURES[kind.__name__] for kind in _options(hint) if inspect.isclass(kind) and kind.__name__ in CURES]
     if tuple[str, str] in get_args(hint):
         cures.append('[("a", "b")] stands for the edge from a to b.')
-    raise InputError(" ".join([f"{name} must be {_in_words(hint)}, got {_shown(value)}.", *cures]))
+    raise InputError(" ".join([f"{name} must be {_in_words(hint)}, got {shown(value)}.", *cures]))
 
 
 def _options(hint: Any) -> tuple[Any, ...]:
@@ -224,10 +225,10 @@ def _options(hint: Any) -> tuple[Any, ...]:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of the kind that is declared; the range of a number and the spelling of a text don't matter."""
+    """Whether a value is of the kind that is declared; ranges of numbers and spellings of texts don't matter."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        return any(_fits(value, option) for option in inner)
+        return any(isinstance(value, str) if option is str else _fits(value, option) for option in inner)
     if hint is None or hint is type(None):
         return value is None
     if origin is Literal:
@@ -287,7 +288,7 @@ def _in_words(hint: Any, *, many: bool = False) -> str:
     return f"{kind}s" if many else f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind}"
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """A small value as Python writes it, a large one by the name of its class."""
     if value is None or isinstance(value, (str, bytes, int, float, complex, list, tuple, dict, np.generic)):
         text = repr(value)

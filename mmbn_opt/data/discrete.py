@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mmbn_opt._arguments import check_fields
+from mmbn_opt._arguments import check_arguments, check_fields, choice_of
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.frames import as_frame, as_pandas
-from mmbn_opt.data.unseen import Unseen, warn_of_unseen
+from mmbn_opt.data.unseen import UNSEEN, Unseen, warn_of_unseen
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.data.weights import checked_weight
 from mmbn_opt.exceptions import InputError
@@ -121,7 +121,7 @@ class DiscreteDataset:
     @classmethod
     def from_frame(
         cls,
-        frame: pd.DataFrame,
+        frame: Any,
         target: str,
         *,
         missing: MissingPolicy = "error",
@@ -131,7 +131,7 @@ class DiscreteDataset:
 
         Parameters
         ----------
-        frame : DataFrame
+        frame : DataFrame (pandas, polars, pyarrow, ...)
             Columns of strings, categories, bools or integers, in pandas' own or pyarrow types.
         target : str
             The class column; its missing cells are an error.
@@ -140,6 +140,7 @@ class DiscreteDataset:
         sample_weight : array-like (n_samples,) or None
             Non-negative; a row of weight 0 is left out.
         """
+        check_arguments(cls.from_frame, locals())
         frame = named_by_text(frame)
         check_columns(frame, target)
         weight = checked_weight(sample_weight, len(frame))
@@ -166,7 +167,7 @@ class DiscreteDataset:
     @classmethod
     def from_variables(
         cls,
-        frame: pd.DataFrame,
+        frame: Any,
         features: Sequence[DiscreteVariable],
         target: DiscreteVariable,
         *,
@@ -178,6 +179,7 @@ class DiscreteDataset:
 
         Labels that no variable knows are an error, or cells of code -1 (`unseen`), which prediction sums out.
         """
+        check_arguments(cls.from_variables, locals())
         frame = named_by_text(frame)
         check_columns(frame, target.name)
         weight, n_rows = checked_weight(sample_weight, len(frame)), len(frame)
@@ -218,6 +220,7 @@ class DiscreteDataset:
 
         Features are called ``x0, x1, ...`` unless named; the class is called ``class``.
         """
+        check_arguments(cls.from_arrays, locals())
         X, y = as_pandas(X), as_pandas(y)
         frame = X.copy() if isinstance(X, pd.DataFrame) else _frame_from_array(X, feature_names)
         labels = (
@@ -292,6 +295,7 @@ def check_columns(frame: pd.DataFrame, target: str | None) -> None:
 
 def encode_features(frame: pd.DataFrame, features: Sequence[DiscreteVariable], *, unseen: Unseen = "error") -> IntArray:
     """Codes (n_samples, n_features) of a frame's columns, matched by name; labels never seen become -1 or an error."""
+    choice_of("unseen", unseen, UNSEEN)
     frame = named_by_text(frame)
     absent = [v.name for v in features if v.name not in frame.columns]
     if absent:

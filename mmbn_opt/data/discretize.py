@@ -6,10 +6,12 @@ from typing import Any, Literal, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mmbn_opt._arguments import choice_of, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data._mdlp import interval_labels, mdlp_cut_points
 from mmbn_opt.data.frames import as_pandas, n_rows_of, rows_of
@@ -132,8 +134,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         return tags
 
     def _check_output(self) -> None:
-        if self.output not in ("codes", "labels"):
-            raise InputError(f"MDLPDiscretizer has no output {self.output!r}. Use 'codes' or 'labels'.")
+        choice_of("output", self.output, ("codes", "labels"))
 
     def _matrix(self, X: Any, *, reset: bool) -> FloatArray:
         """X as floats with NaN for missing cells; columns that can't be are refused by name."""
@@ -149,7 +150,12 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             matrix = _frame_to_floats(X)
         else:
             _refuse_text(X)
-            matrix = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+            try:
+                matrix = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+            except TypeError as error:
+                if issparse(X):
+                    raise
+                raise InputError(f"X must be a table of numbers, got {shown(X)}: {error}.") from error
             names = [str(j) for j in range(matrix.shape[1])]
         infinite = np.isinf(matrix).sum(axis=0)
         if infinite.any():

@@ -223,7 +223,13 @@ def _refuse_missing(x: FloatArray, names: Sequence[str], missing: str) -> None:
 
 
 def _labels(y: Any, n_samples: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    labels = pd.Series(np.asarray(y).ravel() if np.ndim(y) == 2 and np.shape(y)[1] == 1 else np.asarray(y))
+    try:
+        given = np.asarray(y)
+    except ValueError as error:
+        raise InputError(f"y must hold one label a row: {error}.") from None
+    if given.ndim != 1 and given.shape[1:] != (1,):
+        raise InputError(f"y must hold one label a row, shape ({n_samples},), got shape {given.shape}.")
+    labels = pd.Series(given.ravel())
     if len(labels) != n_samples:
         raise InputError(f"y has {len(labels)} labels for {n_samples} rows of X.")
     if labels.isna().any():

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from mmbn_opt._arguments import check_arguments
 from mmbn_opt.data.discrete import (
     DiscreteDataset,
     MissingPolicy,
@@ -44,8 +45,9 @@ class Preparation:
     kinds: Mapping[str, Kind]
     missing: MissingPolicy
 
-    def apply(self, frame: pd.DataFrame, *, unseen: Unseen = "error") -> DiscreteDataset:
+    def apply(self, frame: Any, *, unseen: Unseen = "error") -> DiscreteDataset:
         """Other rows in the same codes (a test part): same cuts, same states, same missing policy."""
+        check_arguments(Preparation.apply, locals())
         policy: Any = self.missing
         return DiscreteDataset.from_variables(
             frame, self.data.features, self.data.target, missing=policy, unseen=unseen
@@ -96,7 +98,7 @@ def _guess_kind(values: pd.Series) -> Kind:
 
 
 def prepare(
-    frame: pd.DataFrame,
+    frame: Any,
     target: str,
     *,
     kinds: Mapping[str, Kind] | None = None,
@@ -108,7 +110,7 @@ def prepare(
 
     Parameters
     ----------
-    frame : DataFrame
+    frame : DataFrame (pandas, polars, pyarrow, ...)
         Training rows, class included.
     target : str
         Class column.
@@ -136,6 +138,7 @@ def prepare(
     >>> preparation.data.features[0].states
     ('(-inf, 4.75]', '(4.75, inf)')
     """
+    check_arguments(prepare, locals())
     frame = named_by_text(frame)
     check_columns(frame, target)
     n_rows, weight = len(frame), as_counts(checked_weight(sample_weight, len(frame)))

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from mmbn_opt._arguments import checked_number, choice_of
+from mmbn_opt._arguments import check_arguments, checked_number, choice_of
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import interruptible, noting_signals, now
 from mmbn_opt._lazy import delegate
@@ -174,6 +174,7 @@ class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimat
         return read_features(self, X, reset=False)
 
     def _check_settings(self) -> None:
+        check_arguments(type(self).__init__, vars(self))
         for name in _POLICIES:
             _check_policy(self, name)
 

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from mmbn_opt._arguments import whole
+from mmbn_opt._arguments import shown, whole
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.discrete import check_columns, named_by_text
 from mmbn_opt.data.frames import as_pandas, n_rows_of, objects_of, rows_of, with_columns
@@ -127,7 +128,12 @@ def read_numbers(estimator: BaseEstimator, X: Any, *, reset: bool, allow_nan: bo
         check_columns(X, None)
         X = X if reset else _in_training_order(estimator, X)
     finite: Any = "allow-nan" if allow_nan else True
-    x: FloatArray = validate_data(estimator, X, reset=reset, ensure_all_finite=finite, dtype=np.float64)
+    try:
+        x: FloatArray = validate_data(estimator, X, reset=reset, ensure_all_finite=finite, dtype=np.float64)
+    except TypeError as error:
+        if sparse.issparse(X):
+            raise
+        raise InputError(f"X must be a table of numbers (n_samples, n_features), got {shown(X)}: {error}.") from error
     if reset:
         _note_columns(estimator, X.columns if named else range(x.shape[1]))
     return x

@@ -1,11 +1,13 @@
 """Parameters of a given structure as a classifier: maximum margin, conditional likelihood or maximum likelihood."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from mmbn_opt._arguments import choice_of
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.estimators._base import require_two_classes, seconds_left
 from mmbn_opt.heuristics.named import make_structure
+from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solving.settings import SolveSettings
 from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
@@ -105,16 +107,16 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         *,
         lam: Any = None,
         kappa: float = 0.1,
-        iterations: Any = 100,
+        iterations: int | Literal["cv"] = 100,
         validation: float | None = None,
         normalization: Any = "hybrid",
         alpha: float = 0.03,
         min_prob: float = 1e-6,
         smoothing: Any = 1.0,
-        solver: Any = "auto",
+        solver: str | Solver = "auto",
         time_limit: float | None = None,
         rel_gap: float | None = None,
-        kinds: Any = None,
+        kinds: Mapping[Any, str] | None = None,
         discretize: bool = True,
         missing: Any = "error",
         unseen: Any = "warn",

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mmbn_opt._arguments import check_arguments, choice_of, whole
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import noting_signals, now, stop_asked
 from mmbn_opt.data.folds import numeric_folds
 from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.data.weights import whole_counts
-from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.results.result import Check, Result
@@ -271,11 +271,11 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
     # -- the choice ---------------------------------------------------------------------------------------------
 
     def _check_settings(self) -> None:
-        for name, allowed in (("strategy", ("one-vs-one", "one-vs-rest")), ("start", ("k-means", "em"))):
-            if getattr(self, name) not in allowed:
-                raise InputError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}.")
-        if not np.iterable(self.cv) and self.cv < 2:
-            raise InputError(f"cv must be a number of folds of at least 2, got {self.cv!r}.")
+        check_arguments(type(self).__init__, vars(self))
+        choice_of("strategy", self.strategy, ("one-vs-one", "one-vs-rest"))
+        choice_of("start", self.start, ("k-means", "em"))
+        if not np.iterable(self.cv):
+            whole("cv", self.cv, 2, expected="a number of folds of at least 2, or a list of (train, test) row numbers")
         seconds_left(self.time_limit, now())
 
     def _candidates(self) -> list[_Settings]:
@@ -283,8 +283,8 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         taus = values_of("tau", self.tau, TAUS)
         iterations = values_of("iterations", self.iterations, ITERATIONS)
         for limit in iterations:
-            if limit is not None and (isinstance(limit, bool) or limit != int(limit) or limit < 0):
-                raise InputError(f"iterations must be whole numbers of at least 0 or None, got {limit!r}.")
+            if limit is not None:
+                whole("iterations", limit, expected="whole numbers of at least 0 or None")
         ordered = (
             sorted(set(components)),
             sorted(set(taus), reverse=True),

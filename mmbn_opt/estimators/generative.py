@@ -1,5 +1,6 @@
 """Generative baselines: naive Bayes and TAN with smoothed maximum-likelihood tables."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from mmbn_opt.data.discrete import DiscreteDataset
@@ -20,7 +21,7 @@ class _GenerativeClassifier(DiscreteClassifier):
         self,
         *,
         smoothing: Any = 1.0,
-        kinds: Any = None,
+        kinds: Mapping[Any, str] | None = None,
         discretize: bool = True,
         missing: Any = "error",
         unseen: Any = "warn",

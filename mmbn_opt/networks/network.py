@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from mmbn_opt._arguments import check_fields
+from mmbn_opt._arguments import check_arguments, check_fields
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.counts import contingency, refuse_large_network
@@ -109,6 +109,7 @@ class BayesianNetwork(NetworkExchange):
         SizeLimitError
             When the tables together would have more than 50 million cells; nothing is counted then.
         """
+        check_arguments(cls.fit, locals())
         structure.require_columns((*data.feature_names, data.class_name))
         refuse_large_network(data, structure.parents)
         prior = as_smoothing(smoothing)
@@ -142,6 +143,7 @@ class BayesianNetwork(NetworkExchange):
 
     def cpt(self, name: str) -> pd.DataFrame:
         """The CPT of a node: a row a parent configuration, a column a state."""
+        check_arguments(BayesianNetwork.cpt, locals())
         if name not in self.structure.names:
             raise InputError(f"There is no node {name!r}; the nodes are {list(self.structure.names)}.")
         node = self.structure.names.index(name)

@@ -6,6 +6,7 @@ from typing import Any
 
 from mmbn_opt._arguments import check_arguments, check_fields
 from mmbn_opt._lazy import delegate
+from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.exchange import StructureExchange
 
@@ -75,7 +76,8 @@ class Structure(StructureExchange):
     parents: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.feature_names, tuple) or not isinstance(self.parents, tuple):
+        whole = isinstance(self.feature_names, tuple) and isinstance(self.parents, tuple)
+        if not whole or not isinstance(self.class_name, str):  # all fields at every turn would cost too much
             check_fields(self)
         n_nodes = len(self.feature_names) + 1
         if len(set(self.names)) != n_nodes:
@@ -193,7 +195,7 @@ class Structure(StructureExchange):
         return html
 
 
-def from_edges(data: Any, edges: Iterable[tuple[str, str]]) -> Structure:
+def from_edges(data: DiscreteDataset, edges: Iterable[tuple[str, str]]) -> Structure:
     """Structure over a data set's columns from ``(parent, child)`` names, the class under its own name.
 
     Parameters

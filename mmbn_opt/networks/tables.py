@@ -43,6 +43,8 @@ class FactorTables:
         cls, structure: Structure, variables: Sequence[DiscreteVariable], log_tables: tuple[FloatArray, ...]
     ) -> Self:
         """Tables of some variables, class last; raises `InputError` where names or shapes disagree."""
+        if len(log_tables) != len(variables):
+            raise InputError(f"A network of {len(variables)} nodes needs as many tables, got {len(log_tables)}.")
         cardinalities = tuple(v.cardinality for v in variables)
         names = tuple(v.name for v in variables)
         if names != structure.names:
