@@ -131,7 +131,8 @@ class DiscreteVariable:
                 f"Column {self.name!r} holds {shown}, never seen in training; known states: {known}. "
                 'Correct the value, or pass unseen="missing" to treat it as missing.'
             )
-        return table[codes]
+        encoded: IntArray = table[codes]
+        return encoded
 
     def _encode_numbers(self, series: pd.Series) -> IntArray:
         assert self.cuts is not None

@@ -75,7 +75,7 @@ def as_counts(weight: FloatArray) -> FloatArray:
     ratio = weight / positive.max()
     smallest = float(ratio[weight > 0].min())
     if smallest * LARGEST_MULTIPLE >= 0.5:
-        multiple = np.round(ratio / smallest)
+        multiple: FloatArray = np.round(ratio / smallest)
         if multiple.max() <= LARGEST_MULTIPLE and np.allclose(ratio, multiple * smallest, rtol=1e-9, atol=0.0):
             return multiple
     scaled: FloatArray = ratio * (positive.size / ratio.sum())

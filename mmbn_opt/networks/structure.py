@@ -76,11 +76,15 @@ class Structure(StructureExchange):
     parents: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.feature_names, tuple) and isinstance(self.parents, tuple)
-        if not whole or not isinstance(self.class_name, str):  # all fields at every turn would cost too much
+        if type(self.feature_names) is not tuple:  # to look at every field of every structure would cost too much
             check_fields(self)
         n_nodes = len(self.feature_names) + 1
-        if len(set(self.names)) != n_nodes:
+        try:
+            distinct = len(set(self.names))
+        except TypeError:
+            check_fields(self)
+            raise
+        if distinct != n_nodes:
             raise InputError(f"Node names must be distinct, got {list(self.names)}.")
         if len(self.parents) != n_nodes:
             raise InputError(f"Structure needs parents for {n_nodes} nodes (class last), got {len(self.parents)}.")
