@@ -1,16 +1,33 @@
-"""Arguments checked, refused by name and value and alike everywhere; and how messages show values and lists of them."""
+"""Arguments checked, refused by name and value and alike everywhere, and how messages show values and lists of them."""
 
+import inspect
 import math
 import operator
 import reprlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
 from itertools import islice
 from numbers import Real
-from typing import Any, SupportsIndex
+from types import UnionType
+from typing import Any, Literal, SupportsIndex, Union, get_args, get_origin
+
+import numpy as np
 
 from .exceptions import InputError
 
-__all__ = ["checked_number", "choice_of", "is_number", "is_whole", "listed", "shown", "whole"]
+__all__ = [
+    "check_arguments",
+    "check_fields",
+    "checked_number",
+    "choice_of",
+    "described",
+    "is_number",
+    "is_whole",
+    "listed",
+    "shown",
+    "whole",
+]
 
 _WIDEST = 60
 _SHORT = reprlib.Repr()
@@ -193,3 +210,149 @@ def choice_of(name: str, value: Any, allowed: Sequence[Any], *, expected: str | 
     """
     if not any(value is one or (isinstance(value, str) and value == one) for one in allowed):
         raise InputError(f"{name} must be {expected or 'one of ' + ', '.join(map(repr, allowed))}, got {shown(value)}.")
+
+
+CURES = {
+    "DiscreteDataset": "Make one with prepare(frame, target).data or DiscreteDataset.from_frame(frame, target).",
+    "Structure": "naive_bayes(data) and from_edges(data, edges) make one, and network.structure is that of a network.",
+    "BayesianNetwork": "BayesianNetwork.fit(structure, data) makes one.",
+    "Formulation": "Make one of the data first, for example SoftMarginStructure(data).",
+    "MulticlassMargin": "MulticlassMargin(X, y) makes one; other formulations go to solve.",
+    "MaxMarginRelaxation": "MaxMarginRelaxation(data, structure, gamma) makes one.",
+    "Solver": "mmbn_opt.solvers() lists the names; mmbn_opt.solvers has the classes.",
+    "CandidateRestriction": "restrict_candidates(data, k) makes one.",
+}
+"""How to come by what is wanted, by the name of its class."""
+
+
+def check_arguments(function: Any, given: Mapping[str, Any]) -> None:
+    """Refuse arguments whose type is not what a function declares; what has the right type is checked by its owner.
+
+    Parameters
+    ----------
+    function : callable
+        Its annotations say what is expected: names of ours, numbers, texts, choices, lists, mappings, functions.
+    given : mapping of argument name to value
+        ``locals()`` at the head of the function. Names that the function doesn't have are left alone.
+
+    Raises
+    ------
+    InputError
+        Naming the argument, what was expected, what was given, and how to come by the right thing.
+
+    Examples
+    --------
+    >>> def twice(n: int, names: Sequence[str] = ()) -> int:
+    ...     check_arguments(twice, locals())
+    ...     return 2 * n
+    >>> twice([2])
+    Traceback (most recent call last):
+    mmbn_opt.exceptions.InputError: n must be a whole number, got [2].
+    >>> twice(2, "ab")
+    Traceback (most recent call last):
+    mmbn_opt.exceptions.InputError: names must be a list of texts, got 'ab'.
+    """
+    for name, hint in _hints(function):
+        if name in given:
+            _check(name, given[name], hint)
+
+
+def check_fields(value: Any) -> None:
+    """Refuse fields of a dataclass whose type is not what the class declares; see `check_arguments`."""
+    for field in fields(value):
+        if field.init:
+            _check(field.name, getattr(value, field.name), field.type)
+
+
+@cache
+def _hints(function: Any) -> tuple[tuple[str, Any], ...]:
+    parameters = inspect.signature(function).parameters.values()
+    single = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    return tuple((p.name, p.annotation) for p in single if p.annotation is not p.empty)
+
+
+def _check(name: str, value: Any, hint: Any) -> None:
+    if _fits(value, hint):
+        return
+    cures = [CURES[kind.__name__] for kind in _options(hint) if inspect.isclass(kind) and kind.__name__ in CURES]
+    if tuple[str, str] in get_args(hint):
+        cures.append('[("a", "b")] stands for the edge from a to b.')
+    raise InputError(" ".join([f"{name} must be {_in_words(hint)}, got {described(value)}.", *cures]))
+
+
+def _options(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of the kind that is declared; ranges of numbers and spellings of texts don't matter."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(isinstance(value, str) if option is str else _fits(value, option) for option in inner)
+    if hint is None or hint is type(None):
+        return value is None
+    if origin is Literal:
+        return isinstance(value, tuple({type(option) for option in inner}))
+    if origin is Callable:
+        return callable(value)
+    if origin is np.ndarray:
+        return isinstance(value, np.ndarray)
+    if origin is not None and inspect.isclass(origin) and issubclass(origin, Mapping):
+        return isinstance(value, Mapping)
+    if origin is not None and inspect.isclass(origin) and issubclass(origin, Iterable):
+        return _fits_list(value, inner)
+    if hint in (int, float, bool):
+        return isinstance(value, (Real, np.bool_))
+    if hint is str:  # columns may be named by numbers
+        return isinstance(value, str) or is_whole(value)
+    return hint is Any or not inspect.isclass(hint) or isinstance(value, hint)
+
+
+def _fits_list(value: Any, inner: tuple[Any, ...]) -> bool:
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        return False
+    if not inner or not isinstance(value, Collection):
+        return True
+    if len(inner) == 2 and inner[1] is not Ellipsis:
+        return len(value) == 2 and all(map(_fits, value, inner))
+    return all(_fits(one, inner[0]) for one in value)
+
+
+def _in_words(hint: Any, *, many: bool = False) -> str:
+    """What a declared type is called in a message."""
+    origin, inner = get_origin(hint), get_args(hint)
+    plain = {int: "a whole number", float: "a number", bool: "True or False", str: "a text"}
+    if origin in (Union, UnionType):
+        words = [_in_words(option) for option in inner]
+        return " or ".join(dict.fromkeys(words))
+    if hint is None or hint is type(None):
+        return "None"
+    if origin is Literal:
+        return "one of " + ", ".join(map(repr, inner)) if len(inner) > 1 else repr(inner[0])
+    if origin is Callable:
+        return "functions" if many else "a function"
+    if origin is np.ndarray:
+        return "arrays" if many else "an array"
+    if origin is not None and inspect.isclass(origin) and issubclass(origin, Mapping):
+        return "mappings" if many else "a mapping (dict)"
+    if origin is not None and inspect.isclass(origin) and issubclass(origin, Iterable):
+        pair = len(inner) == 2 and inner[1] is not Ellipsis
+        of = f" of {_in_words(inner[0], many=True)}" if inner and inner[0] is not Any else ""
+        if pair:
+            return f"pairs{of}" if many else f"a pair{of}"
+        return f"lists{of}" if many else f"a list{of}"
+    if hint in plain:
+        word = plain[hint]
+        return f"{word.removeprefix('a ')}s" if many else word
+    kind = hint.__name__ if inspect.isclass(hint) else str(hint)
+    return f"{kind}s" if many else f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind}"
+
+
+def described(value: Any) -> str:
+    """A small value as Python writes it, a large one by the name of its class."""
+    if value is None or isinstance(value, (str, bytes, int, float, complex, list, tuple, dict, np.generic)):
+        text = repr(value)
+        if len(text) <= 60:
+            return text
+    kind = type(value).__name__
+    return f"{'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}"

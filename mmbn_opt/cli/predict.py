@@ -1,11 +1,13 @@
 """``mmbn-opt predict``: classes and probabilities of new rows."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mmbn_opt.cli import options as opt
+from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["predict"]
@@ -26,7 +28,9 @@ def predict(
         ),
     ] = None,
     drop: opt.Drop = "",
-    unseen: Annotated[str, typer.Option("--unseen", help="Labels never seen in training: error or missing.")] = "error",
+    unseen: Annotated[
+        str, typer.Option("--unseen", help="Labels never seen in training: summed out and told (warn), missing, error.")
+    ] = "warn",
     spreadsheet: opt.Spreadsheet = False,
 ) -> None:
     """Classify rows; where the file has the class column too, say how many were right."""
@@ -35,13 +39,14 @@ def predict(
 
     from mmbn_opt.data.columns import left_out
     from mmbn_opt.data.readers import NA_VALUES, read_table
+    from mmbn_opt.data.unseen import UNSEEN
     from mmbn_opt.interop.atomic import write_bytes_atomic
     from mmbn_opt.interop.csv_text import csv_content
     from mmbn_opt.interop.models import find_model, load_model
     from mmbn_opt.mixtures.classifier import MixtureClassifier
 
-    if unseen not in ("error", "missing"):
-        raise InputError(f"--unseen must be error or missing, got {unseen!r}.")
+    if unseen not in UNSEEN:
+        raise InputError(f"--unseen must be {', '.join(UNSEEN)}, got {unseen!r}.")
     path, notice = find_model(model)
     if notice:
         typer.echo(notice, err=True)
@@ -53,7 +58,11 @@ def predict(
         probabilities = fitted.predict_proba(frame)
     else:
         name, classes, states = fitted.target.name, fitted.classes, list(fitted.target.states)
-        probabilities = fitted.predict_proba(frame, unseen=unseen)  # type: ignore[arg-type]
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            probabilities = fitted.predict_proba(frame, unseen=unseen)  # type: ignore[arg-type]
+        for one in told:
+            remark(str(one.message).replace('unseen="', "--unseen ").replace('"', ""))
     codes = np.argmax(probabilities, axis=1)
     table = pd.DataFrame({name: classes[codes]})
     for k, label in enumerate(states):

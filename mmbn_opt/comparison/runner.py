@@ -7,7 +7,7 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
-from mmbn_opt._arguments import whole
+from mmbn_opt._arguments import check_arguments, whole
 from mmbn_opt._budget import interruptible, noting_signals, until_interrupted
 from mmbn_opt.comparison._isolated import cancel, execute_unless_cancelled, withdraw
 from mmbn_opt.comparison.machine import can_measure_memory
@@ -107,6 +107,7 @@ def compare(
     >>> table[["solver", "status", "solved", "claim_ok", "bound_ok"]].values.tolist()
     [['highs', 'OPTIMAL', True, True, True]]
     """
+    check_arguments(compare, locals())
     settings = SolveSettings(time_limit=time_limit, rel_gap=rel_gap, abs_gap=abs_gap, threads=threads)
     limits = Limits(settings, grace, memory_limit)
     if memory_limit is not None and not can_measure_memory():

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.weights import as_counts, checked_weight
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["check_weights", "interval_labels", "mdlp_cut_points"]
+__all__ = ["interval_labels", "mdlp_cut_points"]
 
 
 def mdlp_cut_points(
@@ -33,7 +34,8 @@ def mdlp_cut_points(
         Class of each row, in 0..n_classes-1.
     n_classes : int
     weights : float array, shape (n,), optional
-        Weight 2 is the row twice, weight 0 the row removed.
+        Weight 2 is the row twice, weight 0 the row removed; weights with fractions are taken up to a factor, see
+        :func:`mmbn_opt.data.weights.as_counts`.
 
     Returns
     -------
@@ -63,7 +65,7 @@ def mdlp_cut_points(
     w = np.ones(x.shape) if weights is None else np.asarray(weights, dtype=np.float64)
     _check_column(x, y, w, n_classes)
     kept = ~np.isnan(x) & (w > 0)
-    x, y, w = x[kept], y[kept], w[kept]
+    x, y, w = x[kept], y[kept], as_counts(w[kept])
     if x.size == 0:
         return np.empty(0)
     order = np.argsort(x, kind="stable")
@@ -115,21 +117,10 @@ def _midpoints(low: FloatArray, high: FloatArray) -> FloatArray:
 def _check_column(x: FloatArray, y: NDArray[np.int64], w: FloatArray, n_classes: int) -> None:
     if x.ndim != 1 or y.shape != x.shape or w.shape != x.shape:
         raise InputError(f"Values, codes and weights need one length, got shapes {x.shape}, {y.shape} and {w.shape}.")
-    if np.isinf(x).any():
-        raise InputError(
-            f"The column holds {np.isinf(x).sum()} infinite values. Replace them by NaN or a finite limit."
-        )
-    if y.size and not 0 <= y.min() <= y.max() < n_classes:
-        raise InputError(f"Class codes must lie in 0..{n_classes - 1}, got {y.min()}..{y.max()}.")
-    check_weights(w)
-
-
-def check_weights(w: FloatArray) -> None:
-    """Refuse row weights that are negative or not finite, with the row."""
-    bad = ~(np.isfinite(w) & (w >= 0))
-    if bad.any():
-        at = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"sample_weight must be finite and not negative, got {w[at]} in row {at} ({bad.sum()} such rows). "
-            "Use 0 to leave a row out."
-        )
+    infinite = np.isinf(x) & ~(w == 0)
+    if infinite.any():
+        raise InputError(f"The column holds {infinite.sum()} infinite values. Replace them by NaN or a finite limit.")
+    known = y[~(w == 0)]
+    if known.size and not 0 <= known.min() <= known.max() < n_classes:
+        raise InputError(f"Class codes must lie in 0..{n_classes - 1}, got {known.min()}..{known.max()}.")
+    checked_weight(w, w.size)

@@ -1,7 +1,7 @@
 """Columns of a table by name: those to leave out, and others in their place."""
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 from mmbn_opt._arguments import listed, shown
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["frame_of_array", "left_out", "with_columns"]
+__all__ = ["frame_of_array", "left_out"]
 
 
 def left_out(frame: pd.DataFrame, ignore: Iterable[str], target: str | None = None) -> pd.DataFrame:
@@ -49,21 +49,6 @@ def left_out(frame: pd.DataFrame, ignore: Iterable[str], target: str | None = No
             )
     gone = set(wanted)
     return frame.loc[:, [name not in gone for name in known]]
-
-
-def with_columns(frame: pd.DataFrame, columns: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """The frame with other columns in the place of some, whatever they are called; the frame itself stays as it is.
-
-    Examples
-    --------
-    >>> with_columns(pd.DataFrame({"self": [1], "a": [2]}), {"self": pd.Series([3])}).to_numpy().tolist()
-    [[3, 2]]
-    """
-    if not columns:
-        return frame
-    # One piece of memory a column and no second look at the types, however many columns there are.
-    parts = {name: columns.get(name, frame[name]) for name in frame.columns}
-    return pd.DataFrame(parts, index=frame.index, copy=False)
 
 
 def frame_of_array(X: Any, feature_names: Sequence[str] | None) -> pd.DataFrame:

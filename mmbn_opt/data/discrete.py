@@ -10,19 +10,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mmbn_opt._arguments import listed, shown
+from mmbn_opt._arguments import check_arguments, check_fields, choice_of, listed, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.columns import frame_of_array, left_out
 from mmbn_opt.data.findings import Finding, tell
+from mmbn_opt.data.frames import as_frame, as_pandas
 from mmbn_opt.data.inspection import feature_findings, label_findings, refuse_fractions, refuse_quantity
+from mmbn_opt.data.unseen import UNSEEN, Unseen, warn_of_unseen
 from mmbn_opt.data.variable import DiscreteVariable
+from mmbn_opt.data.weights import checked_weight
 from mmbn_opt.exceptions import InputError
 
 __all__ = [
     "DiscreteDataset",
     "MissingPolicy",
     "check_columns",
-    "checked_weight",
     "complete_target",
     "encode_features",
     "named_by_text",
@@ -73,6 +75,7 @@ class DiscreteDataset:
     remarks: tuple[Finding, ...] = field(default=(), repr=False, metadata={"content": False})
 
     def __post_init__(self) -> None:
+        check_fields(self)
         n_rows = len(self.target_codes)
         if self.codes.shape != (n_rows, len(self.features)) or self.sample_weight.shape != (n_rows,):
             raise InputError(
@@ -130,7 +133,7 @@ class DiscreteDataset:
     @classmethod
     def from_frame(
         cls,
-        frame: pd.DataFrame,
+        frame: Any,
         target: str,
         *,
         missing: MissingPolicy = "error",
@@ -141,7 +144,7 @@ class DiscreteDataset:
 
         Parameters
         ----------
-        frame : DataFrame
+        frame : DataFrame (pandas, polars, pyarrow, ...)
             Columns of strings, categories, bools or integers, in pandas' own or pyarrow types.
         target : str
             The class column.
@@ -152,12 +155,13 @@ class DiscreteDataset:
         ignore : iterable of str
             Columns to leave out.
         """
+        check_arguments(cls.from_frame, locals())
         target = str(target)
         frame = left_out(named_by_text(frame), ignore, target)
         check_columns(frame, target)
-        complete_target(frame, target, missing=missing)
         weight = checked_weight(sample_weight, len(frame))
         keep: NDArray[np.bool_] = np.asarray(weight > 0)
+        complete_target(frame[keep], target, missing=missing)
         if missing == "drop":
             # Before the states are read off: a label seen only in rows that go is no state.
             keep &= frame.notna().all(axis=1).to_numpy()
@@ -180,36 +184,42 @@ class DiscreteDataset:
     @classmethod
     def from_variables(
         cls,
-        frame: pd.DataFrame,
+        frame: Any,
         features: Sequence[DiscreteVariable],
         target: DiscreteVariable,
         *,
         missing: MissingPolicy | Literal["keep"] = "error",
         sample_weight: Any = None,
-        unseen: Literal["error", "missing"] = "error",
+        unseen: Unseen = "error",
     ) -> "DiscreteDataset":
-        """Encode a frame by variables that are known already (a test part, for example)."""
+        """Encode a frame by variables that are known already (a test part, for example).
+
+        Labels that no variable knows are an error, or cells of code -1 (`unseen`), which prediction sums out.
+        """
+        check_arguments(cls.from_variables, locals())
         frame = named_by_text(frame)
         check_columns(frame, target.name)
+        weight, n_rows = checked_weight(sample_weight, len(frame)), len(frame)
+        if not weight.all():  # what stands in a row of weight 0 doesn't matter
+            frame, weight = frame[weight > 0], weight[weight > 0]
         y = target.encode(complete_target(frame, target.name, missing=missing))
         codes = encode_features(frame, features, unseen=unseen)
-        weight = checked_weight(sample_weight, len(frame))
-        keep: NDArray[np.bool_] = np.asarray(weight > 0)
-        incomplete: NDArray[np.bool_] = np.asarray((codes < 0).any(axis=1))
-        if missing in ("error", "state") and incomplete[keep].any():
-            counts = {
-                v.name: int((codes[keep, j] < 0).sum()) for j, v in enumerate(features) if (codes[keep, j] < 0).any()
-            }
-            told = listed([f"{shown(name)} ({n} cells)" for name, n in counts.items()], show=str)
-            raise InputError(
-                f'Missing cells in {told}. Pass missing="drop" to leave those rows out '
-                'or missing="state" to make missing a state.'
-            )
+        keep: NDArray[np.bool_] = np.ones(len(frame), dtype=np.bool_)
         if missing == "drop":
-            keep &= ~incomplete & (y >= 0)
+            keep &= (codes >= 0).all(axis=1) & (y >= 0)
+        elif missing != "keep" and (codes < 0).any():
+            # Labels never seen are no missing cells: where they are let through, they are what is summed out.
+            absent = (codes < 0) & frame[[v.name for v in features]].isna().to_numpy()
+            counts = [f"{shown(v.name)} ({n} cells)" for v, n in zip(features, absent.sum(axis=0), strict=True) if n]
+            if counts:
+                raise InputError(
+                    f'Missing cells in {listed(counts, show=str)}. Pass missing="drop" to leave those rows out '
+                    'or missing="state" to make missing a state.'
+                )
         return cls(
-            np.asfortranarray(codes[keep]), y[keep], tuple(features), target, weight[keep], n_dropped=int((~keep).sum())
-        )
+            np.asfortranarray(codes[keep]), y[keep], tuple(features), target, weight[keep],
+            n_dropped=n_rows - int(keep.sum()),
+        )  # fmt: skip
 
     @classmethod
     def from_arrays(
@@ -227,6 +237,8 @@ class DiscreteDataset:
 
         Features are called ``x0, x1, ...`` unless named; the class is called ``class``.
         """
+        check_arguments(cls.from_arrays, locals())
+        X, y = as_pandas(X), as_pandas(y)
         frame = X.copy() if isinstance(X, pd.DataFrame) else frame_of_array(X, feature_names)
         labels = (
             y
@@ -300,22 +312,24 @@ def check_columns(frame: pd.DataFrame, target: str | None) -> None:
         raise InputError(f"There is no target column {shown(target)}; the columns are [{listed(names)}].")
 
 
-def encode_features(
-    frame: pd.DataFrame, features: Sequence[DiscreteVariable], *, unseen: Literal["error", "missing"] = "error"
-) -> IntArray:
-    """Codes (n_samples, n_features) of a frame's columns, matched by name."""
+def encode_features(frame: pd.DataFrame, features: Sequence[DiscreteVariable], *, unseen: Unseen = "error") -> IntArray:
+    """Codes (n_samples, n_features) of a frame's columns, matched by name; labels never seen become -1 or an error."""
+    choice_of("unseen", unseen, UNSEEN)
     frame = named_by_text(frame)
     absent = [v.name for v in features if v.name not in frame.columns]
     if absent:
         raise InputError(f"Columns [{listed(absent)}] are absent; the data have [{listed(map(str, frame.columns))}].")
     codes = np.empty((len(frame), len(features)), dtype=np.int32, order="F")
     for j, variable in enumerate(features):
-        codes[:, j] = variable.encode(frame[variable.name], unseen=unseen)
+        codes[:, j] = variable.encode(frame[variable.name], unseen="error" if unseen == "error" else "missing")
+    if unseen == "warn":
+        warn_of_unseen(frame, features, codes)
     return codes
 
 
 def named_by_text(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with column names as strings and numbers in the machine's byte order (a view where both are so)."""
+    frame = as_frame(frame)
     named = frame.set_axis([str(c) for c in frame.columns], axis=1)
     foreign = {
         j: dtype.newbyteorder("=")
@@ -343,16 +357,3 @@ def complete_target(frame: pd.DataFrame, target: str, *, missing: str = "error")
     if not len(labels):
         raise InputError("The data have no rows (left); nothing can be learned from them.")
     return labels
-
-
-def checked_weight(sample_weight: Any, n_rows: int) -> FloatArray:
-    """Weights as float64 (n_rows,), ones by default; `InputError` names the first bad one."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weight = np.array(sample_weight, dtype=np.float64)
-    if weight.shape != (n_rows,):
-        raise InputError(f"sample_weight has shape {weight.shape}; it needs one number for each of the {n_rows} rows.")
-    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-    if len(bad):
-        raise InputError(f"sample_weight must be finite and >= 0; row {bad[0]} has {float(weight[bad[0]])!r}.")
-    return weight

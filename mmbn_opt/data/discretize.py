@@ -6,14 +6,17 @@ from typing import Any, Literal, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mmbn_opt._arguments import listed, shown
+from mmbn_opt._arguments import choice_of, described, listed, shown
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt.data._mdlp import check_weights, interval_labels, mdlp_cut_points
+from mmbn_opt.data._mdlp import interval_labels, mdlp_cut_points
 from mmbn_opt.data.cells import has_moments, moments_as_numbers, numbers_in
+from mmbn_opt.data.frames import as_pandas, n_rows_of, rows_of
+from mmbn_opt.data.weights import row_weights
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["MDLPDiscretizer", "interval_labels", "mdlp_cut_points"]
@@ -68,7 +71,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         y : array-like of labels, shape (n_samples,)
             Strings, ints, bools, categories or whole floats.
         sample_weight : float array, shape (n_samples,), optional
-            Weight 2 is the row twice, weight 0 the row removed.
+            Weight 2 is the row twice, weight 0 the row removed; weights with fractions are taken up to a factor.
 
         Returns
         -------
@@ -80,9 +83,14 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             Columns that are not numeric or hold infinite values, missing or fractional labels, bad weights.
         """
         self._check_output()
+        X, y = as_pandas(X), as_pandas(y)
+        weights = None if sample_weight is None or y is None else row_weights(sample_weight, n_rows_of(y) or 0)
+        if weights is not None and not weights.all() and n_rows_of(X) == len(weights):  # other lengths are told below
+            kept = weights > 0
+            X, y, weights = rows_of(X, kept), rows_of(y, kept), weights[kept]
         matrix = self._matrix(X, reset=True)
         codes, n_classes = _class_codes(y, len(matrix))
-        weights = _row_weights(sample_weight, len(matrix))
+        weights = row_weights(weights, len(matrix))
         self.cut_points_ = [mdlp_cut_points(column, codes, n_classes, weights) for column in matrix.T]
         self.n_states_ = np.array([cuts.size + 1 for cuts in self.cut_points_])
         return self
@@ -127,11 +135,11 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         return tags
 
     def _check_output(self) -> None:
-        if self.output not in ("codes", "labels"):
-            raise InputError(f"MDLPDiscretizer has no output {shown(self.output)}. Use 'codes' or 'labels'.")
+        choice_of("output", self.output, ("codes", "labels"))
 
     def _matrix(self, X: Any, *, reset: bool) -> FloatArray:
         """X as floats with NaN for missing cells; columns that can't be are refused by name."""
+        X = as_pandas(X)
         if isinstance(X, pd.DataFrame):
             names = [repr(name) for name in X.columns]
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -143,7 +151,14 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             matrix = _frame_to_floats(X)
         else:
             _refuse_text(X)
-            matrix = validate_data(self, moments_as_numbers(X), reset=reset, dtype=np.float64, ensure_all_finite=False)
+            try:
+                matrix = validate_data(
+                    self, moments_as_numbers(X), reset=reset, dtype=np.float64, ensure_all_finite=False
+                )
+            except TypeError as error:
+                if issparse(X):
+                    raise
+                raise InputError(f"X must be a table of numbers, got {described(X)}: {error}.") from error
             names = [str(j) for j in range(matrix.shape[1])]
         infinite = np.isinf(matrix).sum(axis=0)
         if infinite.any():
@@ -153,20 +168,6 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
                 "NaN (missing) or by a finite limit."
             )
         return np.asarray(matrix, dtype=np.float64)
-
-
-def _row_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
-    if weights.shape != (n_rows,):
-        raise InputError(f"sample_weight needs one number a row, shape ({n_rows},), got {weights.shape}.")
-    check_weights(weights)
-    if not weights.any():
-        raise InputError("sample_weight is zero in every row, so no row is left to learn from.")
-    return weights
 
 
 def _class_codes(y: Any, n_rows: int) -> tuple[NDArray[np.int64], int]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arguments import checked_number
 from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.frames import as_pandas
 from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.exceptions import InputError
 
@@ -76,6 +77,7 @@ def draw_held_out(data: NumericDataset, fraction: float, *, keep: int, seed: int
 
 def take_rows(X: Any, y: Any, rows: NDArray[np.bool_] | Rows) -> tuple[Any, NDArray[Any]]:
     """Some rows of the samples and of their labels, by a mask or by number; a number may come more than once."""
+    X = as_pandas(X)
     part = X.iloc[rows] if isinstance(X, pd.DataFrame) else np.asarray(X)[rows]
     return part, np.asarray(y)[rows]
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from mmbn_opt._arguments import listed, shown, whole
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.cells import moments_as_numbers
-from mmbn_opt.data.discrete import checked_weight
 from mmbn_opt.data.findings import Finding, tell
+from mmbn_opt.data.frames import as_pandas, with_columns
 from mmbn_opt.data.inspection import matrix_findings, refuse_quantity
+from mmbn_opt.data.weights import checked_weight
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["NumericDataset", "as_matrix", "check_components", "plain", "repeated_rows"]
@@ -92,6 +93,7 @@ class NumericDataset:
         """
         if missing not in ("error", "marginalize"):
             raise InputError(f'missing must be "error" or "marginalize", got {shown(missing)}.')
+        X, y = as_pandas(X), as_pandas(y)
         names = _names_of(X)
         x = as_matrix(X, names)
         _refuse_missing(x, names, missing)
@@ -177,7 +179,7 @@ def plain(label: Any) -> Any:
 
 def as_matrix(X: Any, names: Sequence[str]) -> FloatArray:
     """Features as float64 (n_samples, n_features); columns of a frame are matched by name."""
-    X = moments_as_numbers(X)
+    X = moments_as_numbers(as_pandas(X))
     if isinstance(X, pd.DataFrame):
         frame = X.set_axis([str(c) for c in X.columns], axis=1)
         repeated = sorted({c for c in frame.columns if list(frame.columns).count(c) > 1})
@@ -190,7 +192,7 @@ def as_matrix(X: Any, names: Sequence[str]) -> FloatArray:
             raise InputError(f"Columns [{listed(absent)}] are absent; the data have [{listed(frame.columns)}].")
         # A column without any value has no type of its own: as a file's column it comes in as text.
         empty = {name: np.nan for name in names if len(frame) and frame[name].isna().all()}
-        frame = frame.assign(**empty)
+        frame = with_columns(frame, empty)
         bad = [name for name in names if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
         if bad:
             raise InputError(
@@ -214,7 +216,8 @@ def as_matrix(X: Any, names: Sequence[str]) -> FloatArray:
             f"Column {names[column]!r} holds {float(x[row, column])!r} in row {row}; values must be finite and at most "
             f"{LARGEST:g} in size. Rescale or remove it."
         )
-    return x
+    # Sums round by the order of the cells in memory: a frame and the array of its values have to give the same model.
+    return np.ascontiguousarray(x)
 
 
 def _names_of(X: Any) -> tuple[str, ...]:
@@ -247,7 +250,13 @@ def _refuse_missing(x: FloatArray, names: Sequence[str], missing: str) -> None:
 
 
 def _labels(y: Any, n_samples: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    labels = pd.Series(np.asarray(y).ravel() if np.ndim(y) == 2 and np.shape(y)[1] == 1 else np.asarray(y))
+    try:
+        given = np.asarray(y)
+    except ValueError as error:
+        raise InputError(f"y must hold one label a row: {error}.") from None
+    if given.ndim != 1 and given.shape[1:] != (1,):
+        raise InputError(f"y must hold one label a row, shape ({n_samples},), got shape {given.shape}.")
+    labels = pd.Series(given.ravel())
     if len(labels) != n_samples:
         raise InputError(f"y has {len(labels)} labels for {n_samples} rows of X.")
     if labels.isna().any():

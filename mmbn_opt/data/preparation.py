@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from mmbn_opt._arguments import listed, shown
+from mmbn_opt._arguments import check_arguments, listed, shown
 from mmbn_opt.data.cells import (
     are_moments,
     has_moments,
@@ -17,19 +17,21 @@ from mmbn_opt.data.cells import (
     numbers_in,
     of_one_type,
 )
-from mmbn_opt.data.columns import left_out, with_columns
+from mmbn_opt.data.columns import left_out
 from mmbn_opt.data.discrete import (
     DiscreteDataset,
     MissingPolicy,
     check_columns,
-    checked_weight,
     complete_target,
     named_by_text,
 )
 from mmbn_opt.data.discretize import interval_labels, mdlp_cut_points
 from mmbn_opt.data.findings import Finding, remark_lines, tell
+from mmbn_opt.data.frames import with_columns
 from mmbn_opt.data.inspection import decimal_commas, feature_findings, label_findings, refuse_quantity
+from mmbn_opt.data.unseen import Unseen
 from mmbn_opt.data.variable import MISSING_LABEL, DiscreteVariable
+from mmbn_opt.data.weights import as_counts, checked_weight
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["Kind", "Preparation", "column_kinds", "prepare"]
@@ -55,8 +57,9 @@ class Preparation:
     kinds: Mapping[str, Kind]
     missing: MissingPolicy
 
-    def apply(self, frame: pd.DataFrame, *, unseen: Literal["error", "missing"] = "error") -> DiscreteDataset:
+    def apply(self, frame: Any, *, unseen: Unseen = "error") -> DiscreteDataset:
         """Other rows in the same codes (a test part): same cuts, same states, same missing policy."""
+        check_arguments(Preparation.apply, locals())
         policy: Any = self.missing
         return DiscreteDataset.from_variables(
             frame, self.data.features, self.data.target, missing=policy, unseen=unseen
@@ -125,7 +128,7 @@ def _guess_kind(values: pd.Series) -> Kind:
 
 
 def prepare(
-    frame: pd.DataFrame,
+    frame: Any,
     target: str,
     *,
     kinds: Mapping[str, Kind] | None = None,
@@ -141,7 +144,7 @@ def prepare(
 
     Parameters
     ----------
-    frame : DataFrame
+    frame : DataFrame (pandas, polars, pyarrow, ...)
         Training rows, class included.
     target : str
         Class column.
@@ -151,6 +154,7 @@ def prepare(
     discretize : bool
         False refuses numeric columns instead of cutting them.
     sample_weight : array-like (n_samples,) or None
+        Whole numbers are counts, a row of weight 0 is left out; others are taken up to a factor, see `as_counts`.
     ignore : iterable of str
         Columns to leave out.
 
@@ -170,9 +174,14 @@ def prepare(
     >>> preparation.data.features[0].states
     ('(-inf, 4.75]', '(4.75, inf)')
     """
+    check_arguments(prepare, locals())
     target = str(target)
     frame = left_out(named_by_text(frame), ignore, target)
     check_columns(frame, target)
+    n_rows, weight = len(frame), as_counts(checked_weight(sample_weight, len(frame)))
+    if n_rows and not weight.all():
+        # As if these rows were not there: a column that is text because of one of them is none.
+        frame, weight = frame[weight > 0].infer_objects(), weight[weight > 0]
     frame = with_columns(frame, {c: of_one_type(frame[c]) for c in frame.columns if holds_objects(frame[c])})
     found = column_kinds(frame, target, kinds)
     numeric = [name for name, kind in found.items() if kind == "numeric"]
@@ -183,7 +192,6 @@ def prepare(
         )
     table = with_columns(frame, {name: _as_numbers(name, frame[name]) for name in numeric})
     labels = complete_target(table, target, missing=missing)
-    weight = checked_weight(sample_weight, len(table))
     keep = weight > 0
     if missing == "drop":
         # Before states and cuts are read off: a value seen only in rows that go is none.
@@ -191,7 +199,7 @@ def prepare(
     table, labels, weight, raw = table[keep], labels[keep], weight[keep], frame[keep]
     if not len(table):
         raise InputError(
-            f'No row is left: all {len(keep)} have a missing cell or weight 0. Use missing="state" or fill the cells.'
+            f'No row is left: all {n_rows} have a missing cell or weight 0. Use missing="state" or fill the cells.'
         )
     refuse_quantity(labels, target)
     class_variable = DiscreteVariable.infer(target, labels)
@@ -210,7 +218,7 @@ def prepare(
         *label_findings(labels, target, weight, unlabelled=int(frame[target].isna().sum())),
     )
     tell(remarks)
-    return Preparation(replace(data, n_dropped=int((~keep).sum()), remarks=remarks), found, missing)
+    return Preparation(replace(data, n_dropped=n_rows - len(table), remarks=remarks), found, missing)
 
 
 def _as_numbers(name: str, values: pd.Series) -> pd.Series:

@@ -84,25 +84,22 @@ class DiscreteVariable:
         if isinstance(series.dtype, pd.CategoricalDtype):
             states = tuple(as_state(v) for v in series.cat.categories)
         else:
-            states = _sorted_labels(as_state(v) for v in pd.unique(series.dropna()))
+            states = _sorted_labels(as_state(v) for v in _factorized(name, series)[1])
         if missing_state and bool(series.isna().any()):
             return cls(name, (*states, MISSING_LABEL), has_missing_state=True)
         return cls(name, states)
 
     def encode(self, values: Any, *, unseen: Unseen = "error") -> IntArray:
-        """Codes of raw values, shape (n,), int32; -1 where missing.
+        """Codes of raw values, shape (n,), int32; -1 where missing (unless that is a state) or never seen.
 
         Parameters
         ----------
         values : array-like of labels, or of numbers when the variable has cut points
         unseen : {"error", "missing"}
-            What to do with a label that is not among the states.
+            What to do with a label that is not among the states: refuse it, or code it -1.
         """
         series = values if isinstance(values, pd.Series) else pd.Series(values)
-        codes = self._encode_numbers(series) if self.cuts is not None else self._encode_labels(series, unseen)
-        if self.has_missing_state:
-            codes[codes < 0] = len(self.states) - 1
-        return codes
+        return self._encode_numbers(series) if self.cuts is not None else self._encode_labels(series, unseen)
 
     def decode(self, codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
         """Labels of codes; the array has the labels' own type."""
@@ -120,10 +117,11 @@ class DiscreteVariable:
         return out
 
     def _encode_labels(self, series: pd.Series, unseen: Unseen) -> IntArray:
-        codes, uniques = pd.factorize(series, use_na_sentinel=True)
+        codes, uniques = _factorized(self.name, series)
         exact = {state: k for k, state in enumerate(self.states)}
         by_token = _token_index(self.states)
         table = np.full(len(uniques) + 1, -1, dtype=np.int32)
+        table[-1] = self._missing_code
         unknown: list[Hashable] = []
         for k, value in enumerate(uniques):
             label = as_state(value)
@@ -140,7 +138,8 @@ class DiscreteVariable:
                 f"{listed(self.states, 12)}. "
                 'Correct the value, or pass unseen="missing" to treat it as missing.'
             )
-        return table[codes]
+        encoded: IntArray = table[codes]
+        return encoded
 
     def _encode_numbers(self, series: pd.Series) -> IntArray:
         assert self.cuts is not None
@@ -159,8 +158,28 @@ class DiscreteVariable:
                 "only finite numbers can be used."
             )
         codes = np.searchsorted(np.asarray(self.cuts, dtype=np.float64), numbers, side="left").astype(np.int32)
-        codes[unknown] = -1
+        codes[unknown] = self._missing_code
         return codes
+
+    @property
+    def _missing_code(self) -> int:
+        return len(self.states) - 1 if self.has_missing_state else -1
+
+
+def _factorized(name: str, series: pd.Series) -> tuple[NDArray[Any], Any]:
+    """Numbers of the different labels, -1 for a missing cell, and the labels."""
+    try:
+        return pd.factorize(series, use_na_sentinel=True)
+    except TypeError:
+        for row, cell in series.items():
+            try:
+                hash(cell)
+            except TypeError:
+                raise InputError(
+                    f"Column {name!r} holds a {type(cell).__name__} in row {row!r}: {str(cell)[:60]}. A cell must be "
+                    "one label or number; give its parts columns of their own, or turn it into text."
+                ) from None
+        raise
 
 
 def _token(label: Hashable) -> str:

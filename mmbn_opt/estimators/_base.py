@@ -12,21 +12,23 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from mmbn_opt._arguments import checked_number, choice_of, shown
+from mmbn_opt._arguments import check_arguments, checked_number, choice_of, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import interruptible, noting_signals, now
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.frames import with_columns
 from mmbn_opt.data.preparation import Preparation, prepare
+from mmbn_opt.data.unseen import UNSEEN
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.results.result import Certificate, Result
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.scores.predictive import classification_rate
 
-from ._input import named_kinds, read_features, read_labels, read_weight
+from ._input import named_kinds, read_features, read_labels, rows_that_count
 
-__all__ = ["DiscreteClassifier", "FittedHTML", "Learned", "end_if_interrupted", "warn_of_failures"]
+__all__ = ["DiscreteClassifier", "FittedHTML", "Learned", "WeightedScore", "end_if_interrupted", "warn_of_failures"]
 
 
 class FittedHTML:
@@ -46,7 +48,24 @@ class FittedHTML:
         return bundle
 
 
-_POLICIES = {"missing": ("error", "drop", "state"), "unseen": ("error", "missing")}
+class WeightedScore:
+    """Mixin: what stands in a row of weight 0 doesn't matter to `score` either."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows that are classified rightly.
+
+        Parameters
+        ----------
+        X : table or array (n_samples, n_features)
+        y : array-like (n_samples,)
+        sample_weight : array-like (n_samples,) or None
+        """
+        rows = rows_that_count(X, y, sample_weight)
+        rate: float = super().score(rows.X, rows.y, sample_weight=rows.weight)  # type: ignore[misc]
+        return rate
+
+
+_POLICIES = {"missing": ("error", "drop", "state"), "unseen": UNSEEN}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +88,7 @@ class Learned:
     attributes: dict[str, Any]
 
 
-class DiscreteClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers that learn a Bayesian network over discretized features.
 
     A subclass stores its parameters, among them `kinds`, `discretize`, `missing` and `unseen`, and learns in `_learn`.
@@ -85,12 +104,13 @@ class DiscreteClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: i
 
         Parameters
         ----------
-        X : DataFrame or array (n_samples, n_features)
+        X : DataFrame (pandas, polars, pyarrow, ...) or array (n_samples, n_features)
             Text, categories, bools and numbers; NaN, None and pandas.NA are missing cells.
         y : array-like (n_samples,)
             Class labels; a Series gives the class its name.
         sample_weight : array-like (n_samples,) or None
-            Weight 2 is the row twice, weight 0 the row removed.
+            Weight 2 is the row twice, weight 0 the row removed. Weights that are not all whole numbers are taken up to
+            a factor, see `mmbn_opt.data.weights.as_counts`.
 
         Returns
         -------
@@ -154,22 +174,20 @@ class DiscreteClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: i
         return read_features(self, X, reset=False)
 
     def _check_settings(self) -> None:
+        check_arguments(type(self).__init__, vars(self))
         for name in _POLICIES:
             _check_policy(self, name)
 
     def _prepared(self, X: Any, y: Any, sample_weight: Any) -> tuple[Preparation, NDArray[Any]]:
         """Prepared training rows, and the labels of the classes in the type that was given."""
-        frame = read_features(self, X, reset=True)
-        labels = read_labels(self, y, frame)
-        weight = read_weight(sample_weight, len(frame))
-        kept = weight > 0
-        if not kept.all():
-            frame, weight = frame[kept], weight[kept]
-        values = labels.values[kept]
+        rows = rows_that_count(X, y, sample_weight)
+        frame = read_features(self, rows.X, reset=True)
+        labels = read_labels(self, rows.y, frame)
+        values = labels.values
         kinds = None if self.kinds is None else named_kinds(dict(self.kinds), frame)
         preparation = prepare(
-            frame.assign(**{labels.name: values}), labels.name, kinds=kinds, missing=self.missing,
-            discretize=self.discretize, sample_weight=weight,
+            with_columns(frame, {labels.name: values}), labels.name, kinds=kinds, missing=self.missing,
+            discretize=self.discretize, sample_weight=rows.weight,
         )  # fmt: skip
         found = np.unique(values)
         codes = preparation.data.target.encode(found, unseen="missing")

@@ -1,23 +1,36 @@
 """From what scikit-learn users pass to a frame with named columns, labels and weights; every refusal says why."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from mmbn_opt._arguments import is_whole, listed, whole
+from mmbn_opt._arguments import described, is_whole, listed, whole
+from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.cells import has_moments, moments_as_numbers
-from mmbn_opt.data.discrete import check_columns, checked_weight, named_by_text
+from mmbn_opt.data.discrete import check_columns, named_by_text
+from mmbn_opt.data.frames import as_pandas, n_rows_of, objects_of, rows_of, with_columns
+from mmbn_opt.data.weights import row_weights
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["Labels", "in_training_order", "named_kinds", "read_features", "read_labels", "read_weight", "seed_of"]
+__all__ = [
+    "Labels",
+    "Rows",
+    "named_kinds",
+    "read_features",
+    "read_labels",
+    "read_numbers",
+    "rows_that_count",
+    "seed_of",
+]
 
 _NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
 
@@ -37,11 +50,44 @@ class Labels:
     name: str
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Samples and labels without the rows of weight 0, pandas' own where they came as frames of another library.
+
+    Parameters
+    ----------
+    X, y : as they came
+    weight : float64 array or None
+        Of the rows that are left.
+    kept : bool array or None
+        Which of the rows that were given are left; None without weights.
+    """
+
+    X: Any
+    y: Any
+    weight: FloatArray | None = None
+    kept: NDArray[np.bool_] | None = None
+
+
+def rows_that_count(X: Any, y: Any, sample_weight: Any) -> Rows:
+    """Samples and labels without the rows of weight 0, whatever stands in them."""
+    X, y = as_pandas(X), as_pandas(y)
+    n_rows = n_rows_of(y)
+    if sample_weight is None or n_rows is None:
+        return Rows(X, y)
+    weight = row_weights(sample_weight, n_rows)
+    kept = weight > 0
+    if kept.all() or n_rows_of(X) != n_rows:  # unequal lengths are told by `read_labels`
+        return Rows(X, y, weight, np.ones(n_rows, dtype=np.bool_))
+    return Rows(rows_of(X, kept), rows_of(y, kept), weight[kept], kept)
+
+
 def read_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFrame:
     """X as a frame whose columns bear text names; sets ``n_features_in_`` and ``feature_names_in_`` when `reset`.
 
     Columns of a frame are matched by name, so that another order is no error; arrays are matched by position and
-    their columns are called x0, x1, ... Numbers in object columns become number columns.
+    their columns are called x0, x1, ... Where one of training and prediction had names and the other has none, columns
+    are matched by position, with scikit-learn's warning. Numbers in object columns become number columns.
 
     Raises
     ------
@@ -50,22 +96,24 @@ def read_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFr
     ValueError
         What scikit-learn itself refuses, in its own words.
     """
+    X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         check_columns(X, None)
-        if not reset:
-            X = in_training_order(estimator, X)
+        X = X if reset else _in_training_order(estimator, X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _refuse_empty(X)
-        names = [str(c) for c in X.columns]
         frame = named_by_text(X)
     else:
         array = validate_data(
             estimator, _as_array(moments_as_numbers(X)), reset=reset, dtype=None, ensure_all_finite="allow-nan"
         )
-        names = [f"x{j}" for j in range(array.shape[1])]
-        frame = pd.DataFrame(array, columns=names, copy=False)
-    numbers = {c: n for c in names if (n := _object_numbers(frame[c])) is not None}
-    return frame.assign(**numbers) if numbers else frame
+        frame = pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])], copy=False)
+    if reset:
+        _note_columns(estimator, frame.columns)
+    else:
+        frame = frame.set_axis(list(estimator._columns), axis=1)
+    numbers = {c: n for c in frame.columns if (n := _object_numbers(frame[c])) is not None}
+    return with_columns(frame, numbers)
 
 
 def named_kinds(kinds: Mapping[Any, Any], frame: pd.DataFrame) -> dict[str, Any]:
@@ -79,12 +127,48 @@ def named_kinds(kinds: Mapping[Any, Any], frame: pd.DataFrame) -> dict[str, Any]
     return by_name
 
 
-def in_training_order(estimator: BaseEstimator, X: pd.DataFrame) -> pd.DataFrame:
+def read_numbers(estimator: BaseEstimator, X: Any, *, reset: bool, allow_nan: bool) -> FloatArray:
+    """X as float64 (n_samples, n_features), columns matched as by `read_features`.
+
+    Raises
+    ------
+    InputError
+        Repeated names.
+    ValueError
+        What scikit-learn itself refuses, in its own words.
+    """
+    X = as_pandas(X)
+    named = isinstance(X, pd.DataFrame)
+    if named:
+        check_columns(X, None)
+        X = X if reset else _in_training_order(estimator, X)
+    finite: Any = "allow-nan" if allow_nan else True
+    try:
+        x: FloatArray = validate_data(
+            estimator, moments_as_numbers(X), reset=reset, ensure_all_finite=finite, dtype=np.float64
+        )
+    except TypeError as error:
+        if sparse.issparse(X):
+            raise
+        raise InputError(
+            f"X must be a table of numbers (n_samples, n_features), got {described(X)}: {error}."
+        ) from error
+    if reset:
+        _note_columns(estimator, X.columns if named else range(x.shape[1]))
+    return x
+
+
+def _note_columns(estimator: BaseEstimator, columns: Iterable[Any]) -> None:
+    """Remember what the columns of training are called; scikit-learn does so only for names that are text."""
+    estimator._columns = tuple(str(c) for c in columns)
+
+
+def _in_training_order(estimator: BaseEstimator, X: pd.DataFrame) -> pd.DataFrame:
     """The frame with its columns in the order of training, if it has the very same ones."""
-    known = getattr(estimator, "feature_names_in_", None)
-    if known is None or len(known) != X.shape[1] or list(X.columns) == list(known):
+    known, names = list(estimator._columns), [str(c) for c in X.columns]
+    if names == known or sorted(names) != sorted(known):
         return X
-    return X[list(known)] if set(X.columns) == set(known) else X
+    return X.iloc[:, [names.index(name) for name in known]]
 
 
 def read_labels(estimator: BaseEstimator, y: Any, frame: pd.DataFrame) -> Labels:
@@ -129,21 +213,6 @@ def read_labels(estimator: BaseEstimator, y: Any, frame: pd.DataFrame) -> Labels
     return Labels(values, name)
 
 
-def read_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    """Weights (n_samples,), ones by default; at least one of them positive."""
-    if sample_weight is not None:
-        sample_weight = np.asarray(sample_weight, dtype=np.float64)
-        if sample_weight.ndim == 0:
-            sample_weight = np.full(n_rows, float(sample_weight))
-    weight = checked_weight(sample_weight, n_rows)
-    if not weight.any():
-        raise InputError(
-            "sample_weight is zero in every row, so that no sample of any class is left to learn from (no non-zero "
-            "sample weights)."
-        )
-    return weight
-
-
 def seed_of(random_state: Any) -> int:
     """A seed from what scikit-learn takes as a random state; None is 0, so that equal input gives equal models."""
     if random_state is None:
@@ -158,8 +227,7 @@ def _as_array(X: Any) -> Any:
     """Lists with text in them as objects: NumPy would turn their numbers into text too."""
     if not isinstance(X, (list, tuple)):
         return X
-    array = np.asarray(X)
-    return np.array(X, dtype=object) if array.dtype.kind in "US" else array
+    return objects_of(X)
 
 
 def _refuse_empty(frame: pd.DataFrame) -> None:

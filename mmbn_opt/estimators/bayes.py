@@ -1,11 +1,13 @@
 """Parameters of a given structure as a classifier: maximum margin, conditional likelihood or maximum likelihood."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from mmbn_opt._arguments import choice_of
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.estimators._base import require_two_classes, seconds_left
 from mmbn_opt.heuristics.named import make_structure
+from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solving.settings import SolveSettings
 from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
@@ -54,8 +56,9 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
     missing : {"error", "drop", "state"}
         Missing cells in training: refuse, leave the rows out, or make "missing" a state. In prediction they are summed
         out (or are that state).
-    unseen : {"error", "missing"}
-        Labels in prediction that training never saw: refuse, or sum out.
+    unseen : {"warn", "missing", "error"}
+        Labels in prediction that training never saw: sum out with one warning that names column and label, sum out in
+        silence, or refuse.
     n_jobs : int or None
         Processes of the choice (joblib); that of "relaxation" is one path of warm starts and uses one.
     random_state : int, RandomState or None
@@ -104,19 +107,19 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         *,
         lam: Any = None,
         kappa: float = 0.1,
-        iterations: Any = 100,
+        iterations: int | Literal["cv"] = 100,
         validation: float | None = None,
         normalization: Any = "hybrid",
         alpha: float = 0.03,
         min_prob: float = 1e-6,
         smoothing: Any = 1.0,
-        solver: Any = "auto",
+        solver: str | Solver = "auto",
         time_limit: float | None = None,
         rel_gap: float | None = None,
-        kinds: Any = None,
+        kinds: Mapping[Any, str] | None = None,
         discretize: bool = True,
         missing: Any = "error",
-        unseen: Any = "error",
+        unseen: Any = "warn",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:

@@ -9,15 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from mmbn_opt._arguments import shown
+from mmbn_opt._arguments import check_arguments, choice_of, whole
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import noting_signals, now, stop_asked
-from mmbn_opt.data.cells import moments_as_numbers
 from mmbn_opt.data.folds import numeric_folds
 from mmbn_opt.data.numeric import NumericDataset
-from mmbn_opt.exceptions import InputError
+from mmbn_opt.data.weights import whole_counts
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.results.result import Check, Result
@@ -27,8 +26,8 @@ from mmbn_opt.solving.parts import solve_parts
 from mmbn_opt.tuning.grid import run_until_interrupted
 from mmbn_opt.tuning.held_out import candidates as values_of
 
-from ._base import FittedHTML, end_if_interrupted, seconds_left
-from ._input import in_training_order, read_labels, read_weight, seed_of
+from ._base import FittedHTML, WeightedScore, end_if_interrupted, seconds_left
+from ._input import read_labels, read_numbers, rows_that_count, seed_of
 
 __all__ = ["CMMClassifier", "CMMPart"]
 
@@ -84,7 +83,7 @@ class CMMPart:
         return self.result.part
 
 
-class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Gaussian mixtures with constrained maximum margins, one program a pair of classes or a class.
 
     Parameters
@@ -192,7 +191,8 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
             Columns of a frame are matched by name at prediction.
         y : array-like (n_samples,)
         sample_weight : array-like (n_samples,) or None
-            Whole numbers: weight 2 is the row twice, weight 0 the row removed.
+            Weight 2 is the row twice, weight 0 the row removed. The program knows rows only: weights with fractions are
+            rounded to four times as many rows, see `mmbn_opt.data.weights.whole_counts`.
 
         Raises
         ------
@@ -203,10 +203,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         self._check_settings()
         self._seed = seed_of(self.random_state)  # once: what a RandomState draws next is another number
         with noting_signals() as noted:
-            allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
-            x = validate_data(self, moments_as_numbers(X), ensure_all_finite=allow_nan, dtype=np.float64)
-            labels = read_labels(self, y, pd.DataFrame(x)).values
-            weight = None if sample_weight is None else read_weight(sample_weight, len(x))
+            x, labels, weight = self._read(X, y, sample_weight)
             candidates = self._candidates()
             problem = self._problem(x, labels, candidates[0], missing=self.missing, sample_weight=weight)
             for candidate in candidates:
@@ -255,21 +252,30 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         tags.input_tags.allow_nan = self.missing == "marginalize"
         return tags
 
-    def _validated(self, X: Any) -> Any:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
+        """Samples, labels and whole weights; the rows keep the numbers that they were given by."""
+        given = rows_that_count(X, y, sample_weight)
+        x = read_numbers(self, given.X, reset=True, allow_nan=self.missing == "marginalize")
+        labels = read_labels(self, given.y, pd.DataFrame(x)).values
+        if given.weight is None or given.kept is None:
+            return x, labels, None
+        # What fills the rows of weight 0 is never looked at.
+        filled, weight = np.maximum(np.cumsum(given.kept) - 1, 0), given.kept.astype(np.float64)
+        weight[given.kept] = whole_counts(given.weight)
+        return x[filled], labels[filled], weight
+
+    def _validated(self, X: Any) -> FloatArray:
         check_is_fitted(self, "model_")
-        allow_nan: Any = "allow-nan" if self.missing == "marginalize" else True
-        if isinstance(X, pd.DataFrame):
-            X = in_training_order(self, X)
-        return validate_data(self, moments_as_numbers(X), reset=False, ensure_all_finite=allow_nan, dtype=np.float64)
+        return read_numbers(self, X, reset=False, allow_nan=self.missing == "marginalize")
 
     # -- the choice ---------------------------------------------------------------------------------------------
 
     def _check_settings(self) -> None:
-        for name, allowed in (("strategy", ("one-vs-one", "one-vs-rest")), ("start", ("k-means", "em"))):
-            if getattr(self, name) not in allowed:
-                raise InputError(f"{name} must be one of {', '.join(allowed)}, got {shown(getattr(self, name))}.")
-        if not np.iterable(self.cv) and self.cv < 2:
-            raise InputError(f"cv must be a number of folds of at least 2, got {shown(self.cv)}.")
+        check_arguments(type(self).__init__, vars(self))
+        choice_of("strategy", self.strategy, ("one-vs-one", "one-vs-rest"))
+        choice_of("start", self.start, ("k-means", "em"))
+        if not np.iterable(self.cv):
+            whole("cv", self.cv, 2, expected="a number of folds of at least 2, or a list of (train, test) row numbers")
         seconds_left(self.time_limit, now())
 
     def _candidates(self) -> list[_Settings]:
@@ -277,8 +283,8 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         taus = values_of("tau", self.tau, TAUS)
         iterations = values_of("iterations", self.iterations, ITERATIONS)
         for limit in iterations:
-            if limit is not None and (isinstance(limit, bool) or limit != int(limit) or limit < 0):
-                raise InputError(f"iterations must be whole numbers of at least 0 or None, got {shown(limit)}.")
+            if limit is not None:
+                whole("iterations", limit, expected="whole numbers of at least 0 or None")
         ordered = (
             sorted(set(components)),
             sorted(set(taus), reverse=True),

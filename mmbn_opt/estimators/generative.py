@@ -1,5 +1,6 @@
 """Generative baselines: naive Bayes and TAN with smoothed maximum-likelihood tables."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from mmbn_opt.data.discrete import DiscreteDataset
@@ -20,10 +21,10 @@ class _GenerativeClassifier(DiscreteClassifier):
         self,
         *,
         smoothing: Any = 1.0,
-        kinds: Any = None,
+        kinds: Mapping[Any, str] | None = None,
         discretize: bool = True,
         missing: Any = "error",
-        unseen: Any = "error",
+        unseen: Any = "warn",
     ) -> None:
         self.smoothing = smoothing
         self.kinds = kinds

@@ -1,8 +1,8 @@
 """Exact structure as a classifier, with parameters of any method on top."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from mmbn_opt._arguments import choice_of, whole
 from mmbn_opt.data.discrete import DiscreteDataset
@@ -11,6 +11,7 @@ from mmbn_opt.formulations.structure.by_score import SCORES, asks_for_margin, st
 from mmbn_opt.heuristics.sparse_candidates import restrict_candidates
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.results.result import Certificate, Check, Result
+from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solving.dispatch import solve
 from mmbn_opt.solving.settings import SolveSettings
 from mmbn_opt.tuning.held_out import Learn, candidates, choose, complete
@@ -108,7 +109,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         parameters: Method = "ml",
         lam: Any = None,
         kappa: float = 0.1,
-        iterations: Any = 100,
+        iterations: int | Literal["cv"] = 100,
         validation: float | None = None,
         normalization: Any = "hybrid",
         alpha: float = 0.03,
@@ -116,17 +117,17 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         smoothing: Any = 1.0,
         ess: float = 1.0,
         acyclicity: str = "auto",
-        required_edges: tuple[tuple[str, str], ...] = (),
-        forbidden_edges: tuple[tuple[str, str], ...] = (),
+        required_edges: Sequence[tuple[str, str]] = (),
+        forbidden_edges: Sequence[tuple[str, str]] = (),
         candidates: int | None = None,
-        solver: Any = "auto",
-        parameter_solver: Any = "auto",
+        solver: str | Solver = "auto",
+        parameter_solver: str | Solver = "auto",
         time_limit: float | None = None,
         rel_gap: float | None = None,
-        kinds: Any = None,
+        kinds: Mapping[Any, str] | None = None,
         discretize: bool = True,
         missing: Any = "error",
-        unseen: Any = "error",
+        unseen: Any = "warn",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:

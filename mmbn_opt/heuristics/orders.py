@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from mmbn_opt._arguments import check_arguments
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.counts import contingency
 from mmbn_opt.data.discrete import DiscreteDataset
@@ -70,6 +71,7 @@ def order_mi(
     >>> order_mi(data).parent_names
     {'class': [], 'x0': ['class'], 'x1': ['x0', 'class'], 'x2': ['class']}
     """
+    check_arguments(order_mi, locals())
     if k not in (1, 2):
         raise InputError(f"k must be 1 or 2 feature parents, got {k!r}.")
     n_folds = folds if folds is not None else min(5 if k == 2 else 1, max(1, data.n_samples))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt._arguments import whole
+from mmbn_opt._arguments import check_arguments, whole
 from mmbn_opt.data.counts import sums_over_cells
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.heuristics.trees import conditional_mutual_information
@@ -77,6 +77,7 @@ def restrict_candidates(data: DiscreteDataset, k: int = 5, *, symmetric: bool = 
     >>> restrict_candidates(data, k=1).partners
     ((1,), (0,), (0,), (0, 2))
     """
+    check_arguments(restrict_candidates, locals())
     k = whole("k", k, 1)
     data.require_learnable()
     merged = data.aggregate()

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mmbn_opt._arguments import check_arguments
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import SizeLimitError
 from mmbn_opt.heuristics.growing import GrowingStructure
@@ -43,6 +44,7 @@ def tan_cr(data: DiscreteDataset, *, smoothing: float | Smoothing = 1.0) -> Stru
     >>> tan_cr(data).parent_names
     {'class': [], 'x0': ['x1', 'class'], 'x1': ['class'], 'x2': ['class']}
     """
+    check_arguments(tan_cr, locals())
     growing = GrowingStructure(data, "cr", as_smoothing(smoothing))
     n = growing.n_features
     if n < 2:

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import check_arguments
 from mmbn_opt.data.counts import sums_over_cells
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.networks.structure import Structure
@@ -19,6 +20,7 @@ def naive_bayes(data: DiscreteDataset) -> Structure:
     >>> naive_bayes(data).edges
     [('class', 'x0'), ('class', 'x1')]
     """
+    check_arguments(naive_bayes, locals())
     c = data.n_features
     return Structure(data.feature_names, data.class_name, (*(((c,),) * c), ()))
 
@@ -51,6 +53,7 @@ def tan_cmi(data: DiscreteDataset) -> Structure:
     >>> tan_cmi(DiscreteDataset.from_arrays(rows, [0, 0, 1, 1])).edges
     [('class', 'x0'), ('x0', 'x1'), ('class', 'x1'), ('x0', 'x2'), ('class', 'x2')]
     """
+    check_arguments(tan_cmi, locals())
     n = data.n_features
     if n == 0:
         return naive_bayes(data)

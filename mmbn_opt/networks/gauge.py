@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
+from mmbn_opt._arguments import check_arguments
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.log_linear import LogLinearClassifier
@@ -77,6 +78,7 @@ def fix_gauge(model: LogLinearClassifier | BayesianNetwork, reference: BayesianN
     >>> gauge.divergence_before > 0.1, gauge.divergence < 1e-6, gauge.difference < 1e-9
     (True, True, True)
     """
+    check_arguments(fix_gauge, locals())
     structure = model.structure
     allowed = renormalizability(structure)
     if not allowed:

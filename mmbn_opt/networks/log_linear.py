@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import check_fields
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
+from mmbn_opt.data.unseen import Unseen
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.network import BayesianNetwork
@@ -57,6 +59,7 @@ class LogLinearClassifier:
     log_factors: tuple[FloatArray, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if any(np.isposinf(table).any() for table in self.log_factors):
             raise InputError("A log-factor holds +inf; factors must be finite, or zero (-inf in logs).")
         _ = self.tables  # checks names and shapes
@@ -81,7 +84,7 @@ class LogLinearClassifier:
         """Largest sum over the states of a factor row; at most 1 for an answer of the relaxation."""
         return max(float(np.exp(table).sum(axis=1).max()) for table in self.log_factors)
 
-    def encode(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[np.int32]:
+    def encode(self, X: Any, *, unseen: Unseen = "warn") -> NDArray[np.int32]:
         """Codes of a frame, an array or a data set; see `BayesianNetwork.encode`."""
         return encode_rows(X, self.features, unseen=unseen)
 
@@ -94,7 +97,7 @@ class LogLinearClassifier:
             )
         return log_joint_observed(self.tables, codes)
 
-    def predict_log_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
+    def predict_log_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """``log P(c | x)``, shape (n_samples, n_classes)."""
         codes = self.encode(X, unseen=unseen)
         joint = self.log_joint(codes)
@@ -103,12 +106,12 @@ class LogLinearClassifier:
         posterior: FloatArray = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
         return posterior
 
-    def predict_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
+    def predict_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """``P(c | x)``, shape (n_samples, n_classes), columns as in `classes`."""
         probabilities: FloatArray = np.exp(self.predict_log_proba(X, unseen=unseen))
         return probabilities
 
-    def predict(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[Any]:
+    def predict(self, X: Any, *, unseen: Unseen = "warn") -> NDArray[Any]:
         """Most probable class label of each row; the first one on a tie."""
         labels: NDArray[Any] = self.classes[np.argmax(self.predict_proba(X, unseen=unseen), axis=1)]
         return labels

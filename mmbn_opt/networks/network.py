@@ -4,18 +4,19 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from mmbn_opt._arguments import listed, shown
+from mmbn_opt._arguments import check_arguments, check_fields, listed, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.counts import contingency, refuse_large_network
 from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.unseen import Unseen
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.exchange import NetworkExchange
@@ -90,6 +91,7 @@ class BayesianNetwork(NetworkExchange):
     na_values: tuple[str, ...] | None = field(default=None, repr=False, kw_only=True, metadata={"content": False})
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _ = self.tables  # checks names and shapes
 
     @cached_property
@@ -111,6 +113,7 @@ class BayesianNetwork(NetworkExchange):
         SizeLimitError
             When the tables together would have more than 50 million cells; nothing is counted then.
         """
+        check_arguments(cls.fit, locals())
         structure.require_columns((*data.feature_names, data.class_name))
         refuse_large_network(data, structure.parents)
         prior = as_smoothing(smoothing)
@@ -144,6 +147,7 @@ class BayesianNetwork(NetworkExchange):
 
     def cpt(self, name: str) -> pd.DataFrame:
         """The CPT of a node: a row a parent configuration, a column a state."""
+        check_arguments(BayesianNetwork.cpt, locals())
         name = str(name)
         if name not in self.structure.names:
             raise InputError(f"There is no node {shown(name)}; the nodes are [{listed(self.structure.names)}].")
@@ -159,7 +163,7 @@ class BayesianNetwork(NetworkExchange):
         columns = pd.Index(list(self.variables[node].states), name=name)
         return pd.DataFrame(np.exp(self.log_cpts[node]), index=index, columns=columns)
 
-    def encode(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[np.int32]:
+    def encode(self, X: Any, *, unseen: Unseen = "warn") -> NDArray[np.int32]:
         """Codes (n_samples, n_features) of a DataFrame (by name), a 2-D array (by position), or a DiscreteDataset."""
         return encode_rows(X, self.features, unseen=unseen)
 
@@ -175,7 +179,7 @@ class BayesianNetwork(NetworkExchange):
         out[incomplete] = log_joint_marginal(self.tables, codes[incomplete])
         return out
 
-    def predict_log_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
+    def predict_log_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """``log P(c | x)``; rows that are impossible under every class get the class prior."""
         return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._class_prior(), log=True)
 
@@ -183,11 +187,11 @@ class BayesianNetwork(NetworkExchange):
         prior: FloatArray = logsumexp(self.log_cpts[-1], axis=0) - np.log(self.log_cpts[-1].shape[0])
         return prior
 
-    def predict_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
+    def predict_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """``P(c | x)``, shape (n_samples, n_classes), columns as in `classes`."""
         return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._class_prior(), log=False)
 
-    def predict(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[Any]:
+    def predict(self, X: Any, *, unseen: Unseen = "warn") -> NDArray[Any]:
         """Most probable class label of each row; the first one on a tie."""
         labels: NDArray[Any] = self.classes[np.argmax(self.predict_proba(X, unseen=unseen), axis=1)]
         return labels

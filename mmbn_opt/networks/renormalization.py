@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
-from mmbn_opt._arguments import listed
+from mmbn_opt._arguments import check_arguments, listed
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.log_linear import LogLinearClassifier
@@ -47,6 +47,7 @@ def renormalize(model: LogLinearClassifier | BayesianNetwork) -> Renormalization
     >>> bool(outcome.allowed), outcome.difference < 1e-12
     (True, True)
     """
+    check_arguments(renormalize, locals())
     factors = model if isinstance(model, LogLinearClassifier) else LogLinearClassifier.of_network(model)
     structure = factors.structure
     cards = tuple(v.cardinality for v in (*factors.features, factors.target))

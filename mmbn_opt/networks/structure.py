@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mmbn_opt._arguments import listed, shown
+from mmbn_opt._arguments import check_arguments, check_fields, listed, shown
 from mmbn_opt._lazy import delegate
+from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.exchange import StructureExchange
 
@@ -75,12 +76,23 @@ class Structure(StructureExchange):
     parents: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
+        if type(self.feature_names) is not tuple:  # to look at every field of every structure would cost too much
+            check_fields(self)
         n_nodes = len(self.feature_names) + 1
-        if len(set(self.names)) != n_nodes:
+        try:
+            distinct = len(set(self.names))
+        except TypeError:
+            check_fields(self)
+            raise
+        if distinct != n_nodes:
             raise InputError(f"Node names must be distinct, got [{listed(self.names)}].")
         if len(self.parents) != n_nodes:
             raise InputError(f"Structure needs parents for {n_nodes} nodes (class last), got {len(self.parents)}.")
-        object.__setattr__(self, "parents", tuple(tuple(sorted(set(ps))) for ps in self.parents))
+        try:
+            object.__setattr__(self, "parents", tuple(tuple(sorted(set(ps))) for ps in self.parents))
+        except TypeError:
+            check_fields(self)
+            raise
         for node, ps in enumerate(self.parents):
             if any(not 0 <= p < n_nodes or p == node for p in ps):
                 raise InputError(f"Node {shown(self.names[node])} has an impossible parent index in [{listed(ps)}].")
@@ -93,6 +105,7 @@ class Structure(StructureExchange):
     @classmethod
     def from_names(cls, feature_names: Iterable[str], class_name: str, edges: Iterable[tuple[str, str]]) -> "Structure":
         """Build from ``(parent, child)`` pairs of names; names are told apart by their text, so that 1 is "1"."""
+        check_arguments(cls.from_names, locals())
         features, class_name = tuple(map(str, feature_names)), str(class_name)
         index = {name: k for k, name in enumerate((*features, class_name))}
         parents: list[list[int]] = [[] for _ in index]
@@ -188,7 +201,7 @@ class Structure(StructureExchange):
         return html
 
 
-def from_edges(data: Any, edges: Iterable[tuple[str, str]]) -> Structure:
+def from_edges(data: DiscreteDataset, edges: Iterable[tuple[str, str]]) -> Structure:
     """Structure over a data set's columns from ``(parent, child)`` names, the class under its own name.
 
     Parameters
@@ -196,4 +209,5 @@ def from_edges(data: Any, edges: Iterable[tuple[str, str]]) -> Structure:
     data : DiscreteDataset
         Only its names are used.
     """
+    check_arguments(from_edges, locals())
     return Structure.from_names(data.feature_names, data.class_name, edges)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from mmbn_opt._arguments import listed, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.discrete import DiscreteDataset, encode_features
+from mmbn_opt.data.frames import as_pandas
+from mmbn_opt.data.unseen import Unseen
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.structure import Structure
@@ -42,6 +44,8 @@ class FactorTables:
         cls, structure: Structure, variables: Sequence[DiscreteVariable], log_tables: tuple[FloatArray, ...]
     ) -> Self:
         """Tables of some variables, class last; raises `InputError` where names or shapes disagree."""
+        if len(log_tables) != len(variables):
+            raise InputError(f"A network of {len(variables)} nodes needs as many tables, got {len(log_tables)}.")
         cardinalities = tuple(v.cardinality for v in variables)
         names = tuple(v.name for v in variables)
         if names != structure.names:
@@ -60,14 +64,13 @@ class FactorTables:
         return cls(structure, cardinalities, log_tables)
 
 
-def encode_rows(
-    X: Any, features: tuple[DiscreteVariable, ...], *, unseen: Literal["error", "missing"] = "error"
-) -> NDArray[np.int32]:
+def encode_rows(X: Any, features: tuple[DiscreteVariable, ...], *, unseen: Unseen = "warn") -> NDArray[np.int32]:
     """Codes (n_samples, n_features) of a DataFrame (by name), a 2-D array (by position), or a DiscreteDataset."""
     if isinstance(X, DiscreteDataset):
         if X.features != features:
             raise InputError("The data set's variables are not the network's; pass a DataFrame instead.")
         return X.codes
+    X = as_pandas(X)
     if not isinstance(X, pd.DataFrame):
         array = np.asarray(X)
         if array.ndim != 2 or array.shape[1] != len(features):

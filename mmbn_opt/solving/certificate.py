@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mmbn_opt._arguments import check_arguments, shown
+from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.result import Certificate, Check, Result
@@ -40,8 +42,15 @@ def certify(model: Any, formulation: Formulation, result: Result | None = None) 
     [ok] parameters from the data: largest difference to a fresh estimate with a pseudo-count of 1 a cell is 0.0e+00
     [ok] objective: 17.917595 recomputed from 10 samples
     """
+    check_arguments(certify, locals())
     if result is None:
-        value = formulation.evaluate(model)
+        try:
+            value = formulation.evaluate(model)
+        except (AttributeError, TypeError) as error:
+            raise InputError(
+                f"model must be a classifier that {type(formulation).__name__} can learn (BayesianNetwork, "
+                f"LogLinearClassifier or MixtureClassifier), got {shown(model)}."
+            ) from error
         check = Check("objective", True, f"{value:.6f} recomputed from {formulation.n_samples:,} samples")
         return Certificate((*formulation.check(model), check, *_distance(model, formulation)))
     return certify_run(

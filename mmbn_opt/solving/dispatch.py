@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mmbn_opt._arguments import check_arguments
 from mmbn_opt._budget import Budget, OutOfTime, leaving_when
 from mmbn_opt.exceptions import InputError, MissingDependencyError
 from mmbn_opt.formulations.base import Formulation
@@ -222,6 +223,7 @@ def solve(
     >>> result.termination_status, result.certificate.ok
     (TerminationStatus.OPTIMAL, True)
     """
+    check_arguments(solve, locals())
     settings = SolveSettings(time_limit, rel_gap, abs_gap, threads, seed, verbose, options)
     return make_job(formulation, solver, settings, callback=callback, starts=starts, validation=validation).execute()
 
@@ -260,6 +262,7 @@ def start(
     >>> run.done(), run.best() is result.model, len(run.trace) == len(result.trace)
     (True, True, True)
     """
+    check_arguments(start, locals())
     settings = SolveSettings(time_limit, rel_gap, abs_gap, threads, seed, verbose, options)
     return Run(make_job(formulation, solver, settings, callback=callback, starts=starts, validation=validation))
 

@@ -1,10 +1,13 @@
 """How far any model is from the optimum of the convex relaxation, proved in seconds."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
+from mmbn_opt._arguments import check_arguments
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.parameters.relaxation import MaxMarginRelaxation
+from mmbn_opt.networks.log_linear import LogLinearClassifier
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.convex import ConvexProgram
 from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.result import Check
@@ -69,7 +72,7 @@ class Distance:
 
 
 def distance_to_optimum(
-    model: Any,
+    model: BayesianNetwork | LogLinearClassifier,
     formulation: MaxMarginRelaxation,
     *,
     time_limit: float = 10.0,
@@ -99,8 +102,11 @@ def distance_to_optimum(
     >>> print(distance_to_optimum(relaxation.maximum_likelihood, relaxation))  # doctest: +ELLIPSIS
     within 0.0... % of the global optimum (value 20, bound ..., best known 20)
     """
+    check_arguments(distance_to_optimum, locals())
     if not isinstance(formulation, MaxMarginRelaxation):
         raise InputError(f"The distance is to the optimum of a MaxMarginRelaxation, got {type(formulation).__name__}.")
+    if solver is not None and not solver.accepts & {ProgramKind.CONVEX}:
+        raise InputError(f"{solver.name} solves no convex programs; leave solver out, or choose from solvers().")
     start = formulation.encode(model)
     program = formulation.program
     engine = replace(solver or _engine_for(program), time_limit=time_limit, rel_gap=rel_gap)

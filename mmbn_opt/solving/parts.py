@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mmbn_opt._arguments import check_arguments
 from mmbn_opt._budget import Budget, noting_signals, until_interrupted
 from mmbn_opt.formulations.mixture.constrained import ConstrainedMaximumMargin
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
@@ -87,6 +88,7 @@ def solve_parts(
     >>> len(result.parts), result.solution_status, result.certificate.ok, result.model.predict([[5.4]]).tolist()
     (3, SolutionStatus.FEASIBLE, True, ['b'])
     """
+    check_arguments(solve_parts, locals())
     if time_limit is None and isinstance(solver, Solver):
         time_limit = solver.time_limit
     settings = SolveSettings(time_limit, rel_gap, abs_gap, threads, seed, verbose, options)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mmbn_opt._arguments import whole
+from mmbn_opt._arguments import check_arguments, whole
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import interruptible, noting_signals, stop_asked, until_interrupted
 from mmbn_opt.data.discrete import DiscreteDataset
@@ -116,10 +116,11 @@ def tune(
     >>> sorted(chosen.settings), len(chosen.table), chosen.rate > 0.9
     (['lam'], 2, True)
     """
+    check_arguments(tune, locals())
     data = formulation.data
     points = _points(formulation, grid)
     engine = _engine(solver, max_iterations, patience)
-    parts = held_out_parts(data, folds, seed)
+    parts = held_out_parts(data, folds, whole("seed", seed))
     splits = [
         replace(formulation, data=data.subset(train), validation=data.subset(held_out)) for train, held_out in parts
     ]

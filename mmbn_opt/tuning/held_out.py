@@ -1,6 +1,6 @@
 """Cross-validation inside `fit`: which point of a grid classifies held-out rows best."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -50,7 +50,8 @@ def candidates(name: str, given: Any, default: Sequence[Any]) -> tuple[Any, ...]
         if given != "cv":
             raise InputError(f'{name} must be a number, a sequence of numbers, or "cv", got {given!r}.')
         return tuple(default)
-    values = tuple(given) if isinstance(given, (list, tuple, np.ndarray)) else (given,)
+    several = isinstance(given, Collection) and not isinstance(given, Mapping)
+    values = tuple(given) if several else (given,)
     if not values:
         raise InputError(f"{name} is an empty sequence; give at least one value to choose from.")
     return tuple(v.item() if isinstance(v, np.generic) else v for v in values)

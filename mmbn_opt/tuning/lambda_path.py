@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import check_arguments
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import interruptible, noting_signals, stop_asked, until_interrupted
 from mmbn_opt.data.discrete import DiscreteDataset
@@ -97,6 +98,7 @@ def lambda_path(
     >>> chosen.rate > 0.9, len(chosen.table), chosen.result.bounds.gap_rel < 1e-4
     (True, 2, True)
     """
+    check_arguments(lambda_path, locals())
     settings = SolveSettings(time_limit=time_limit, rel_gap=rel_gap, seed=seed)
     settings = settings.otherwise(solver, rel_gap=RELAXATION_GAP)
     with noting_signals():

@@ -26,8 +26,11 @@ def test_a_category_never_seen_in_training(kind: str, read_as: Any) -> None:
     with pytest.raises(
         mm.InputError, match=r"Column 'A' holds '?9'?, never seen in training; known states: '?0'?, '?1"
     ):
-        network.predict_proba(rows)
+        network.predict_proba(rows, unseen="error")
+    with pytest.warns(UserWarning, match=r"summed out: column 'A' holds '?9'? \(1 of 2 rows\)"):
+        told = network.predict_proba(rows)
     got = network.predict_proba(rows, unseen="missing")
+    assert np.array_equal(told, got)
     summed = network.predict_proba(pd.DataFrame({"A": [None, "0"], "B": ["x", "y"]}))
     assert np.allclose(got, summed, rtol=1e-14)
     # B alone decides row 0: P(y | x) from the counts with one pseudo-count, by hand.
@@ -46,7 +49,7 @@ def test_a_category_never_seen_on_the_command_line(command: Callable[..., Any], 
     naive(train()).save(tmp_path / "model.json")
     (tmp_path / "rows.csv").write_text("A,B\n9,x\n0,y\n")
     arguments = ("predict", "--model", tmp_path / "model.json", "--data", tmp_path / "rows.csv")
-    refused = command(*arguments, "--out", tmp_path / "out.csv")
+    refused = command(*arguments, "--out", tmp_path / "out.csv", "--unseen", "error")
     assert refused.status == 2
     assert "Column 'A' holds 9, never seen in training; known states: '0', '1'" in refused.err
     assert not (tmp_path / "out.csv").exists()

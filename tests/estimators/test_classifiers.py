@@ -317,7 +317,7 @@ def test_a_time_limit_leaves_a_model_and_says_so() -> None:
 
 SETTINGS = [
     (mm.NaiveBayesClassifier(missing="guess"), "missing must be one of 'error', 'drop', 'state', got 'guess'"),
-    (mm.NaiveBayesClassifier(unseen="prior"), "unseen must be one of 'error', 'missing', got 'prior'"),
+    (mm.NaiveBayesClassifier(unseen="prior"), "unseen must be one of 'warn', 'missing', 'error', got 'prior'"),
     (mm.NaiveBayesClassifier(smoothing=-1), "smoothing must be a finite pseudo-count >= 0, got -1"),
     (mm.NaiveBayesClassifier(kinds={"rain": "numeric"}), "kinds names the unknown column 'rain'"),
     (mm.NaiveBayesClassifier(discretize=False), "are numeric and discretization is off"),

@@ -11,7 +11,7 @@ from urllib.error import URLError
 import numpy as np
 import pandas as pd
 
-from mmbn_opt._arguments import listed
+from mmbn_opt._arguments import check_arguments, listed
 from mmbn_opt.data.datasets.info import ColumnKind, DatasetInfo
 from mmbn_opt.data.datasets.shipped import dataset_names
 from mmbn_opt.exceptions import InputError, MmbnError
@@ -64,6 +64,7 @@ def load_openml(
     --------
     >>> frame, info = load_openml("credit-g")  # doctest: +SKIP
     """
+    check_arguments(load_openml, locals())
     # Deferred: only this function needs it, and it takes long to load.
     from sklearn.datasets import fetch_openml
 

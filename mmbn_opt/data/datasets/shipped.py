@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 
 import pandas as pd
 
+from mmbn_opt._arguments import check_arguments
 from mmbn_opt.data.datasets.info import DatasetInfo
 from mmbn_opt.exceptions import InputError
 
@@ -61,6 +62,7 @@ def load_dataset(name: str, *, return_info: bool = False) -> pd.DataFrame | tupl
     >>> frame.shape, info.classes, info.kinds["safety"]
     ((1728, 7), 4, 'categorical')
     """
+    check_arguments(load_dataset, locals())
     entry = _manifest().get(name)
     if entry is None:
         raise InputError(

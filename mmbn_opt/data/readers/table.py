@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from mmbn_opt._arguments import check_arguments
 from mmbn_opt.data.columns import left_out
 from mmbn_opt.data.readers.arff import read_arff
 from mmbn_opt.data.readers.content import ARFF, DELIMITED, PARQUET, decode, foreign_format, gunzip, is_gzip, text_format
@@ -103,6 +104,7 @@ def read_table(
     0     Rex     4
     1  Tweety     2
     """
+    check_arguments(read_table, locals())
     limit = chosen_limit(max_bytes)
     raw = _bytes_of(path)
     source = os.fspath(path)

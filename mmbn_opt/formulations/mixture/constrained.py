@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, log_expit
 
-from ..._arguments import checked_number, listed
+from ..._arguments import check_fields, checked_number, listed
 from ..._arrays import FloatArray
 from ...data.folds import draw_held_out, take_rows
 from ...data.numeric import NumericDataset, check_components
@@ -114,6 +114,7 @@ class ConstrainedMaximumMargin(Formulation):
     bound_kind: ClassVar[BoundKind] = BoundKind.HEURISTIC
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_components(self.n_components)
         checked_number("h", self.h, 1.0, 1e6)
         checked_number("xi", self.xi, 0.0, 1e12, open_low=True)

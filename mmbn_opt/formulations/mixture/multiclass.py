@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..._arguments import check_fields
 from ...data.folds import take_rows
+from ...data.frames import as_pandas
 from ...data.numeric import NumericDataset, check_components, repeated_rows
 from ...mixtures.classifier import MixtureClassifier
 from ...mixtures.parts import BinaryPart, binary_parts, join_parts, part_model
@@ -78,6 +80,7 @@ class MulticlassMargin:
     bound_kind: ClassVar[BoundKind] = BoundKind.HEURISTIC
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_components(self.n_components)
         if not self.fewer_components:
             self.data.require_members(self.n_components)
@@ -86,7 +89,7 @@ class MulticlassMargin:
     @cached_property
     def data(self) -> NumericDataset:
         """The samples as often as they count, checked and standardised."""
-        X, y = self.X, self.y
+        X, y = as_pandas(self.X), as_pandas(self.y)
         if self.sample_weight is not None and len(X) == len(y):  # unequal lengths are told by `from_arrays`
             X, y = take_rows(X, y, self.rows)
         return NumericDataset.from_arrays(

@@ -8,6 +8,7 @@ import numpy as np
 
 from mmbn_opt._arguments import shown
 
+from ..._arguments import check_fields
 from ..._arrays import FloatArray
 from ...data.counts import refuse_large_network
 from ...data.discrete import DiscreteDataset
@@ -46,6 +47,7 @@ class StructureParameters(Formulation):
     max_parameters: int = field(default=5_000_000, kw_only=True)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         as_smoothing(self.smoothing)
         self.data.require_learnable()
         self.structure.require_columns((*self.data.feature_names, self.data.class_name))

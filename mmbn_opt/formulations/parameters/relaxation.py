@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..._arguments import checked_number, is_number
+from ..._arguments import check_fields, checked_number, is_number
 from ..._arrays import FloatArray
 from ...data.counts import contingency
 from ...exceptions import InputError
@@ -106,6 +106,7 @@ class MaxMarginRelaxation(StructureParameters):
     bound_kind: ClassVar[BoundKind] = BoundKind.RELAXATION
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.normalization not in ("hybrid", "floor", "published"):
             raise InputError(f'normalization must be "hybrid", "floor" or "published", got {self.normalization!r}.')
         if self.gamma is not None and self.B is not None:

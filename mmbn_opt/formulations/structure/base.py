@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..._arguments import whole
+from ..._arguments import check_fields, whole
 from ..._arrays import FloatArray
 from ...data.counts import refuse_large_tables
 from ...data.discrete import DiscreteDataset
@@ -73,6 +73,7 @@ class StructureFormulation(Formulation):
     bound_kind: ClassVar[BoundKind] = BoundKind.EXACT
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "max_parents", whole("max_parents", self.max_parents, 1))
         object.__setattr__(self, "required_edges", tuple((str(a), str(b)) for a, b in self.required_edges))
         object.__setattr__(self, "forbidden_edges", tuple((str(a), str(b)) for a, b in self.forbidden_edges))

@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from ..._arguments import checked_number
+from ..._arguments import checked_number, choice_of
 from ..._arrays import FloatArray
-from ...exceptions import InputError
 from ...programs.convex import ConvexProgram
 from ...results.status import TerminationStatus
 from ..base import SolverCallback, SolverResult
@@ -56,8 +55,7 @@ class FirstOrderSolver(BuiltInConvexSolver):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.method not in ("primal_dual", "smoothing"):
-            raise InputError(f'method must be "primal_dual" or "smoothing", got {self.method!r}.')
+        choice_of("method", self.method, ("primal_dual", "smoothing"), expected='"primal_dual" or "smoothing"')
         checked_number("tau", self.tau, open_low=True, open_high=True, expected="a finite number > 0")
 
     def solve(

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..._arguments import is_number
+from ..._arguments import choice_of, is_number
 from ..._arrays import FloatArray
 from ...exceptions import InputError
 from ...programs.nonlinear import NonlinearProgram
@@ -73,8 +73,7 @@ class ConjugateGradientSolver(DescentSolver):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.update not in _CURVATURE:
-            raise InputError(f"update must be {' or '.join(map(repr, _CURVATURE))}, got {self.update!r}.")
+        choice_of("update", self.update, tuple(_CURVATURE), expected=" or ".join(map(repr, _CURVATURE)))
         most = 0.5 if self.update == "polak-ribiere" else 1.0
         if not (is_number(self.c1) and is_number(self._curvature()) and 0 < self.c1 < self._curvature() < most):
             raise InputError(f"The line search needs 0 < c1 < c2 < {most:g}, got c1={self.c1!r} and c2={self.c2!r}.")
