@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mmbn_opt._arguments import check_arguments, listed, shown
+from mmbn_opt.data._mdlp import interval_labels, mdlp_cut_points
 from mmbn_opt.data.cells import (
     are_moments,
     has_moments,
@@ -25,7 +26,6 @@ from mmbn_opt.data.discrete import (
     complete_target,
     named_by_text,
 )
-from mmbn_opt.data.discretize import interval_labels, mdlp_cut_points
 from mmbn_opt.data.findings import Finding, remark_lines, tell
 from mmbn_opt.data.frames import with_columns
 from mmbn_opt.data.inspection import decimal_commas, feature_findings, label_findings, refuse_quantity
