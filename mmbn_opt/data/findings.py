@@ -71,8 +71,8 @@ class FindingKind(Enum):
 
 
 _LEAVE_OUT = "Leave out: ignore=[{names}] (command line: --drop {bare})."
-_NUMERIC = 'kinds={{{first}: "numeric"}} (command line: --numeric {bare})'
-_CATEGORICAL = 'kinds={{{first}: "categorical"}} (command line: --categorical {bare})'
+_NUMERIC = 'kinds={{{first}: "numeric"{rest}}} (command line: --numeric {bare})'
+_CATEGORICAL = 'kinds={{{first}: "categorical"{rest}}} (command line: --categorical {bare})'
 
 # Said of one column or of several, and what to do.
 _WORDS: dict[FindingKind, tuple[str, str]] = {
@@ -209,6 +209,7 @@ def _cure(kind: FindingKind, found: Sequence[Finding]) -> str:
         names=", ".join(map(shown, columns[:_MOST])) + more,
         bare=",".join(columns[:_MOST])[:200] + more.replace(" ", ""),
         first=shown(columns[0]),
+        rest=", ..." if len(columns) > 1 else "",
         cells=", ".join(["''", *map(shown, cells)]),
         bare_cells=",".join(cells)[:200],
     )

@@ -270,7 +270,7 @@ def test_cycles_are_refused(read: Reader) -> None:
 
 def test_an_unknown_class_lists_the_variables(read: Reader) -> None:
     with pytest.raises(
-        InputError, match="no variable 'rain' to be the class; its variables are: burglary, quake, alarm"
+        InputError, match="no variable 'rain' to be the class; its variables are: 'burglary', 'quake', 'alarm'"
     ):
         read(ALARM, "rain")
 

@@ -208,7 +208,7 @@ def test_a_pgmpy_model_that_is_not_whole_is_refused(pgmpy: Any) -> None:
     model.add_cpds(factors.TabularCPD("a", 2, [[0.5], [0.5]], state_names={"a": ["u", "v"]}), child)
     with pytest.raises(InputError, match=r"'class' lists the states of 'a' as \['v', 'u'\], that node's own as"):
         BayesianNetwork.from_pgmpy(model, "class")
-    with pytest.raises(InputError, match="no variable 'rain' to be the class; its variables are: a, b"):
+    with pytest.raises(InputError, match="no variable 'rain' to be the class; its variables are: 'a', 'b'"):
         BayesianNetwork.from_pgmpy(random_pair(factors, models), "rain")
 
 

@@ -138,5 +138,5 @@ def test_variables_that_do_not_fit_are_refused(file: Callable[[str], Path]) -> N
         read_uai(file(GOOD), variables={"a": "uv", "b": "uv"})
     with pytest.raises(InputError, match="target=3 is not the number of a variable; the file has 3"):
         read_uai(file(GOOD), 3)
-    with pytest.raises(InputError, match="no variable 'rain' to be the class; its variables are: x0, x1, x2"):
+    with pytest.raises(InputError, match="no variable 'rain' to be the class; its variables are: 'x0', 'x1', 'x2'"):
         read_uai(file(GOOD), "rain")

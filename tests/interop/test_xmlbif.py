@@ -132,7 +132,7 @@ def test_an_entity_bomb_is_refused_at_its_declaration(read: Callable[..., Bayesi
 
 
 def test_an_unknown_class_lists_the_variables(read: Callable[..., BayesianNetwork]) -> None:
-    with pytest.raises(InputError, match="no variable 'rain' to be the class; its variables are: light on, dog"):
+    with pytest.raises(InputError, match="no variable 'rain' to be the class; its variables are: 'light on', 'dog'"):
         read(GOOD, "rain")
 
 
