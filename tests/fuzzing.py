@@ -43,6 +43,8 @@ class Target:
     seeds: tuple[bytes, ...]
     words: tuple[bytes, ...]
     n_refused: int = 0
+    fresh: Callable[[st.DrawFn], bytes] | None = None
+    """Draws a whole file that is none of the seeds."""
 
 
 JSON = (b'"a": 1, "a": 2', b"NaN", b"-Infinity", b'"\\ud800"', b"\\udfff", b"1e999", b"[" * 2000, b'{"a":' * 2000)
@@ -182,6 +184,8 @@ BLANKS = (
     b"sep=;\r\nOne;two;class\r\n1,5;4;n\r\n2,25;5;y\r\n1.234,5;;n\r\n",
     b"\xef\xbb\xbfOne|two|class\n\n1,234|4|n\n2,250|5|y\n",
     b'@source x\n@date 2020\nOne,two,class\n"1,5",4,"a\n# b"\n2,5,y\n',
+    b"One Two class\n2 3 2\n" + b"0 1 1\n1 0 0\n1 2 1\n0 0 1\n" * 4,
+    b"3\n2 3 2\n8\n" + b"0 1 1\n1 0 0\n1 2 1\n0 0 1\n" * 2,
     b"@relation r\n@attribute One real [1.5, 3.0]\n@attribute class {n,y}\n@inputs One\n@outputs class\n@data\n2, n\n",
 )
 JKL = b"3\na 2\n-10.5 0\n-8.25 2 b c\nb 1\n-3 0\n\nc 1\n-1e-3 1 a\n"
@@ -231,6 +235,54 @@ def _parquet_types() -> tuple[bytes, ...]:
         pq.write_table(table, stream)
         files.append(stream.getvalue())
     return tuple(files)
+
+
+def _fresh_column(draw: st.DrawFn, n_rows: int) -> Any:
+    """Values of some type of Arrow, the extreme ones too."""
+    import pyarrow as pa
+
+    cell = st.integers(0, 3) if draw(st.booleans()) else st.integers(-(2**63), 2**63 - 1)
+    numbers = draw(st.lists(st.none() | cell, min_size=n_rows, max_size=n_rows))
+    days = [None if x is None else x % 2**32 - 2**31 for x in numbers]
+    moments = [None if x is None else x % 86_400 for x in numbers]
+    texts = [None if x is None else str(x % 5) for x in numbers]
+    unit = draw(st.sampled_from(["s", "ms", "us", "ns"]))
+    zone = draw(st.sampled_from([None, "UTC", "Europe/Vienna", "+05:30", "Mars/Phobos"]))
+    makers: list[Callable[[], Any]] = [
+        lambda: pa.array(numbers, pa.int64()).cast(pa.decimal128(38, 4)),
+        lambda: pa.array(numbers, pa.int64()).cast(pa.decimal256(60, 0)),
+        lambda: pa.array(days, pa.int32()).cast(pa.date32()),
+        lambda: pa.array(numbers, pa.timestamp(unit, zone)),
+        lambda: pa.array(numbers, pa.duration(unit)),
+        lambda: pa.array(moments, pa.time32("s")),
+        lambda: pa.array(moments, pa.time64("ns")),
+        lambda: pa.array([None if x is None else x.encode() for x in texts]),
+        lambda: pa.array([None if x is None else x.to_bytes(8, "big", signed=True) for x in numbers]),
+        lambda: pa.array(moments, pa.int64()).cast(pa.float64()).cast(pa.float16(), safe=False),
+        lambda: pa.array(numbers, pa.int64()).cast(pa.uint64(), safe=False),
+        lambda: pa.array([None if x is None else x % 2 == 0 for x in numbers]),
+        lambda: pa.array(texts).dictionary_encode(),
+        lambda: pa.array(texts, pa.string_view()),
+        lambda: pa.array(moments, pa.int64()).cast(pa.decimal128(38, 2)).dictionary_encode(),
+        lambda: pa.array([None if x is None else [x] for x in moments]),
+        lambda: pa.nulls(n_rows),
+    ]
+    return draw(st.sampled_from(makers))()
+
+
+def _fresh_parquet(draw: st.DrawFn) -> bytes:
+    """A file of columns of any types."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    n_rows = draw(st.integers(0, 12))
+    columns = {f"c{j}": _fresh_column(draw, n_rows) for j in range(draw(st.integers(1, 3)))}
+    stream = io.BytesIO()
+    try:
+        pq.write_table(pa.table(columns), stream)
+    except pa.ArrowException:
+        return _parquet()  # moments that the format itself cannot hold
+    return stream.getvalue()
 
 
 def _run() -> bytes:
@@ -326,7 +378,9 @@ def targets() -> dict[str, Target]:
     )
     found["xmlbif"] = Target(".xml", _network_from(cls.from_xmlbif, "class"), xmls, markup)
     with suppress(ImportError):
-        found["parquet"] = Target(".parquet", _check_table, (_parquet(), *_parquet_types()), (b"PAR1", b"\xff"), 1)
+        found["parquet"] = Target(
+            ".parquet", _check_table, (_parquet(), *_parquet_types()), (b"PAR1", b"\xff"), 1, _fresh_parquet
+        )
     return found
 
 
@@ -338,8 +392,11 @@ def spoiled(draw: st.DrawFn, target: Target) -> bytes:
     """A whole file after a few changes that know what words, numbers and lines are; or just bytes."""
     if draw(st.integers(0, 19)) == 0:
         return draw(st.binary(max_size=300))
-    text = draw(st.sampled_from(target.seeds))
-    for _ in range(draw(st.integers(1, 4))):
+    if target.fresh is not None and draw(st.booleans()):
+        text, least = target.fresh(draw), 0
+    else:
+        text, least = draw(st.sampled_from(target.seeds)), 1
+    for _ in range(draw(st.integers(least, 4)) if draw(st.booleans()) else least):
         text = draw(st.sampled_from(_CHANGES))(draw, text, target)
     return text
 

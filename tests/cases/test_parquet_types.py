@@ -168,6 +168,22 @@ def test_what_is_read_is_learned_from_written_and_predicted_for(
     assert done.status == 0, done.err
 
 
+@pytest.mark.parametrize("name", [n for n, (_, _, kind) in NUMBERS.items() if kind in "mM"])
+def test_moments_are_learned_from_and_written_or_refused_before_the_search(
+    name: str, command: Callable[..., Any], tmp_path: Path
+) -> None:
+    path = written(NUMBERS[name][0](), tmp_path / "t.parquet")
+    done = command("structure", "--data", path, "--target", "class", "--max-parents", 1, "--out", tmp_path / "o")
+    if done.status == 0:
+        assert {"model.json", "network.bif"} <= {file.name for file in (tmp_path / "o").iterdir()}
+        done = command("predict", "--model", tmp_path / "o", "--data", path, "--out", tmp_path / "p.csv")
+        assert done.status == 0, done.err
+    else:
+        assert done.status == 2
+        assert "Column 'a' " in done.err
+        assert "status:" not in done.out
+
+
 def test_what_cannot_be_written_is_refused_before_the_search(command: Callable[..., Any], tmp_path: Path) -> None:
     """A4: exit 2 with the column, and nothing but the folder is made."""
     for make in (lambda: pa.array([b"\xff\x00", b"x"] * 6), lambda: pa.array([[1]] * 12)):

@@ -39,12 +39,26 @@ LINEAR = {
     "digits.json": "1" * LONG,
     "words.uai": "BAYES\n1\n2\n1\n1 0\n2 " + "0.5 " * LONG,
     "words.jkl": "1\na 1\n0 " + "a " * LONG,
+    "comments.xml": "<BIF>" + "<!---->" * LONG + "</BIF>",
+    "pieces.xml": "<BIF><VARIABLE><NAME>" + "a<!---->" * LONG + "</NAME></VARIABLE></BIF>",
+    "blanks.xml": " " * LONG + "<?xml " + " " * LONG,
+    "declarations.xml": "<?xml " * LONG,
+    "elements.xml": "<BIF>" + "<a/>" * LONG,
+    "numbers.xml": "<BIF><DEFINITION><FOR>a</FOR><TABLE>" + "1 " * LONG + "</TABLE></DEFINITION></BIF>",
+    "subsets.xml": "<!DOCTYPE BIF [" + "<!ELEMENT a (b)>" * LONG + "]><BIF/>",
+    "marks.dat": "#" * LONG + "\n" + "#\n" * LONG,
+    "marked quotes.dat": '#"\n' * LONG + "a b\n",
+    "blanks.dat": "a b\n" + " \t" * LONG + "x",
+    "quotes.dat": "a b\n" + ' "a""' * LONG + "\n",
+    "sizes.dat": "2\n2 2\n9\n" + "1 " * LONG,
+    "commas.csv": "a;b\n" + "1," * LONG + ";2\n",
+    "keys.json": "{" + '"a":1,' * LONG + '"a":1}',
 }
 
 
 READABLE = {
     *("blank lines.csv", "blanks.csv", "comments.arff", "blanks.arff", "escapes.arff", "both quotes.arff"),
-    *("sparse blanks.arff", "states.arff"),
+    *("sparse blanks.arff", "states.arff", "commas.csv"),
 }
 
 
@@ -59,6 +73,8 @@ def read(path: Path) -> object:
             return mm.BayesianNetwork.from_uai(path)
         case ".jkl":
             return read_jkl(path)
+        case ".xml":
+            return mm.BayesianNetwork.from_xmlbif(path, "class")
         case _:
             return mm.read_table(path)
 

@@ -240,9 +240,10 @@ def _without(text: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
 def _cells(line: str, separator: str) -> list[str]:
     if '"' not in line:
         return [cell.strip() for cell in line.split(None if separator == BLANKS else separator)]
-    content = _parted_by(line.encode(), BLANKS) if separator == BLANKS else line.encode()
+    content = _parted_by(line.encode(), BLANKS).decode() if separator == BLANKS else line
     try:
-        return [cell.strip() for cell in next(records(content, separator), [])]
+        row = next(csv.reader([content], delimiter=separator, skipinitialspace=True, strict=True), [])
+        return [cell.strip() for cell in row]
     except csv.Error:
         return line.split(None if separator == BLANKS else separator)
 
