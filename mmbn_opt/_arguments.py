@@ -152,6 +152,7 @@ def choice_of(name: str, value: Any, allowed: Sequence[Any], *, expected: str | 
     if not any(value is one or (isinstance(value, str) and value == one) for one in allowed):
         raise InputError(f"{name} must be {expected or 'one of ' + ', '.join(map(repr, allowed))}, got {value!r}.")
 
+
 CURES = {
     "DiscreteDataset": "Make one with prepare(frame, target).data or DiscreteDataset.from_frame(frame, target).",
     "Structure": "naive_bayes(data) and from_edges(data, edges) make one, and network.structure is that of a network.",
