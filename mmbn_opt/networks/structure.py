@@ -80,19 +80,16 @@ class Structure(StructureExchange):
             check_fields(self)
         n_nodes = len(self.feature_names) + 1
         try:
-            distinct = len(set(self.names))
+            distinct, given = len(set(self.names)), len(self.parents)
+            parents = tuple(tuple(sorted(set(ps))) for ps in self.parents)
         except TypeError:
             check_fields(self)
             raise
         if distinct != n_nodes:
             raise InputError(f"Node names must be distinct, got [{listed(self.names)}].")
-        if len(self.parents) != n_nodes:
-            raise InputError(f"Structure needs parents for {n_nodes} nodes (class last), got {len(self.parents)}.")
-        try:
-            object.__setattr__(self, "parents", tuple(tuple(sorted(set(ps))) for ps in self.parents))
-        except TypeError:
-            check_fields(self)
-            raise
+        if given != n_nodes:
+            raise InputError(f"Structure needs parents for {n_nodes} nodes (class last), got {given}.")
+        object.__setattr__(self, "parents", parents)
         for node, ps in enumerate(self.parents):
             if any(not 0 <= p < n_nodes or p == node for p in ps):
                 raise InputError(f"Node {shown(self.names[node])} has an impossible parent index in [{listed(ps)}].")

@@ -103,8 +103,6 @@ def distance_to_optimum(
     within 0.0... % of the global optimum (value 20, bound ..., best known 20)
     """
     check_arguments(distance_to_optimum, locals())
-    if not isinstance(formulation, MaxMarginRelaxation):
-        raise InputError(f"The distance is to the optimum of a MaxMarginRelaxation, got {type(formulation).__name__}.")
     if solver is not None and not solver.accepts & {ProgramKind.CONVEX}:
         raise InputError(f"{solver.name} solves no convex programs; leave solver out, or choose from solvers().")
     start = formulation.encode(model)

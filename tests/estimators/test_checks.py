@@ -22,7 +22,6 @@ VARIANTS = [
     mm.MaxMarginBayesClassifier("tan-cmi", "cg-cl", iterations=10, missing="drop"),
     mm.MaxMarginStructureClassifier(missing="state", unseen="error"),
     mm.CMMClassifier(strategy="one-vs-rest", iterations=5, missing="marginalize"),
-    mm.MDLPDiscretizer(output="labels"),
 ]
 LONG = [
     mm.MaxMarginBayesClassifier("nb", "relaxation", rel_gap=1e-2, missing="state"),

@@ -68,7 +68,7 @@ def test_where_the_bound_is_zero_no_percentage_is_made_up():
 def test_only_relaxations_have_this_distance():
     data = car_like()
     other = SmoothMargin(data, mm.naive_bayes(data))
-    with pytest.raises(InputError, match="MaxMarginRelaxation, got SmoothMargin"):
+    with pytest.raises(InputError, match=r"^formulation must be a MaxMarginRelaxation, got a SmoothMargin"):
         distance_to_optimum(other.trivial_start().model, other)
 
 
