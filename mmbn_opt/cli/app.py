@@ -11,20 +11,30 @@ from typer.core import TyperGroup
 
 from mmbn_opt import __version__
 from mmbn_opt._budget import noting_signals
+from mmbn_opt.cli import options as opt
 from mmbn_opt.cli.cmm import cmm
 from mmbn_opt.cli.compare import compare
 from mmbn_opt.cli.demo import demo
 from mmbn_opt.cli.export import export
 from mmbn_opt.cli.parameters import parameters
 from mmbn_opt.cli.predict import predict
-from mmbn_opt.cli.remarks import remark
+from mmbn_opt.cli.remarks import remark, remarking
 from mmbn_opt.cli.solvers import solvers
 from mmbn_opt.cli.structure import structure
+from mmbn_opt.cli.wording import in_options, options_of, speak_of
 from mmbn_opt.exceptions import InputError, MissingDependencyError, MmbnError
 
 __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
+
+_HELP = "Bayesian network classifiers with the largest margin, each with a proof of how good it is."
+
+_EPILOG = (
+    "Exit status: 0 done; 1 the solver failed, or a check of the answer did; 2 something given can't be used, or a "
+    "place can't be written; 130 Ctrl-C and 143 SIGTERM cut something off (what was found is written all the same). "
+    "The answer goes to stdout, everything else to stderr."
+)
 
 
 class _Interrupted(Exception):
@@ -32,7 +42,7 @@ class _Interrupted(Exception):
 
 
 class _Commands(TyperGroup):
-    """The commands, whose interruption is told by us."""
+    """The commands, whose interruption is told by us, and whose messages speak of their options."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -41,23 +51,31 @@ class _Commands(TyperGroup):
         except KeyboardInterrupt as error:
             raise _Interrupted from error
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command by its name."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            speak_of(options_of(command.params))
+        return name, command, rest
+
 
 app = typer.Typer(
     cls=_Commands,
     name="mmbn-opt",
-    help="Maximum-margin Bayesian networks with a proof of how good they are.",
+    help=_HELP,
+    epilog=_EPILOG,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
-app.command()(solvers)
 app.command()(structure)
 app.command()(parameters)
 app.command()(cmm)
 app.command()(predict)
 app.command()(compare)
 app.command()(export)
+app.command()(solvers)
 
 
 def _show_version(wanted: bool) -> None:
@@ -69,10 +87,12 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", "-V", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
+    verbose: opt.Verbose = 0,
+    quiet: opt.Quiet = False,
 ) -> None:
-    """Maximum-margin Bayesian networks with a proof of how good they are."""
+    pass
 
 
 def main() -> None:
@@ -80,7 +100,7 @@ def main() -> None:
 
     Ctrl-C, SIGTERM and SIGHUP end a search, never what hands over its answer; a second signal ends everything.
     """
-    with noting_signals(terminate=True) as noted:
+    with noting_signals(terminate=True) as noted, remarking():
         try:
             app(standalone_mode=True)
         except (InputError, MissingDependencyError) as error:
@@ -104,5 +124,5 @@ def main() -> None:
 
 
 def _fail(error: Exception, status: int) -> None:
-    typer.echo(f"error: {error}", err=True)
+    typer.echo(f"error: {in_options(str(error))}", err=True)
     sys.exit(status)

@@ -5,57 +5,75 @@ from typing import Annotated
 
 import typer
 
+from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
-from mmbn_opt.exceptions import InputError
+from mmbn_opt.cli.remarks import remark
 
 __all__ = ["predict"]
 
 
 def predict(
     model: Annotated[
-        Path, typer.Option("--model", help="Folder that a command wrote, or its model.json.", show_default=False)
+        Path,
+        typer.Option(
+            "--model", "-m", metavar="FOLDER", rich_help_panel=opt.DATA, show_default=False,
+            help="Folder that a command wrote, or its model.json.",
+        ),
     ],
     data: Annotated[
-        Path, typer.Option("--data", help="Rows to classify: CSV (.gz), Parquet or ARFF.", show_default=False)
+        Path,
+        typer.Option(
+            "--data", "-d", metavar="FILE", rich_help_panel=opt.DATA, show_default=False,
+            help="Rows to classify: CSV (.gz), Parquet or ARFF.",
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="CSV file for the predictions.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", rich_help_panel=opt.OUTPUT, show_default=False,
+            help="CSV file for the predictions.",
+        ),
+    ],
     na: opt.NaValues = "NA,NaN,?",
-    unseen: Annotated[str, typer.Option("--unseen", help="Labels never seen in training: error or missing.")] = "error",
+    unseen: Annotated[
+        choices.Unseen,
+        opt.chosen(
+            choices.Unseen, "--unseen", panel=opt.DATA,
+            help="Labels never seen in training: error, or missing (they are summed out).",
+        ),
+    ] = choices.Unseen.ERROR,
+    verbose: opt.Verbose = 0,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Classify rows; where the file has the class column too, say how many were right."""
     import numpy as np
     import pandas as pd
 
+    from mmbn_opt.cli.accuracy import rate_of
+    from mmbn_opt.cli.tables import na_values, refuse_absent
     from mmbn_opt.data.readers import read_table
-    from mmbn_opt.interop.atomic import write_text_atomic
+    from mmbn_opt.interop.atomic import refuse_unwritable, write_text_atomic
     from mmbn_opt.interop.models import find_model, load_model
     from mmbn_opt.mixtures.classifier import MixtureClassifier
 
-    if unseen not in ("error", "missing"):
-        raise InputError(f"--unseen must be error or missing, got {unseen!r}.")
+    refuse_absent(data)
+    refuse_unwritable(out)
     path, notice = find_model(model)
     if notice:
-        typer.echo(notice, err=True)
+        remark(notice)
     fitted = load_model(path)
-    frame = read_table(data, na_values=opt.na_values(na))
+    frame = read_table(data, na_values=na_values(na))
     if isinstance(fitted, MixtureClassifier):
         name, classes, states = fitted.class_name, fitted.classes, fitted.classes.tolist()
         probabilities = fitted.predict_proba(frame)
     else:
         name, classes, states = fitted.target.name, fitted.classes, list(fitted.target.states)
-        probabilities = fitted.predict_proba(frame, unseen=unseen)  # type: ignore[arg-type]
-    codes = np.argmax(probabilities, axis=1)
-    table = pd.DataFrame({name: classes[codes]})
+        probabilities = fitted.predict_proba(frame, unseen=unseen.value)
+    table = pd.DataFrame({name: classes[np.argmax(probabilities, axis=1)]})
     for k, label in enumerate(states):
         table[f"P({name}={label})"] = probabilities[:, k]
     write_text_atomic(out, table.to_csv(index=False))
     typer.echo(f"{len(table)} rows classified: {out}")
-    if name in frame.columns and len(frame):
-        if isinstance(fitted, MixtureClassifier):
-            truth = frame[name].map({label: k for k, label in enumerate(states)}).fillna(-1).to_numpy(dtype=np.intp)
-        else:
-            truth = fitted.target.encode(frame[name], unseen="missing")
-        known = truth >= 0
-        if known.any():
-            right = int((truth[known] == codes[known]).sum())
-            typer.echo(f"accuracy: {right / known.sum():.4f} ({right} of {int(known.sum())} labelled rows)")
+    rate = rate_of(fitted, frame, probabilities)
+    if rate is not None:
+        typer.echo(f"accuracy: {rate.accuracy:.4f} ({rate.right} of {rate.rows} labelled rows)")

@@ -131,6 +131,7 @@ def hand_over(
     title: str,
     comparison: list[dict[str, Any]] | None = None,
     extra: Mapping[str, bytes] | None = None,
+    accuracy: Mapping[str, Any] | None = None,
 ) -> None:
     """Say the answer, then write it: it must not be lost with a disk that is full, nor with a reader who has left."""
     from mmbn_opt.display.report import render_report
@@ -138,7 +139,7 @@ def hand_over(
 
     with saying_first(say):
         report = render_report(result, comparison=comparison, title=title, command=command_line())
-        writing(folder, lambda: write_result_files(result, folder, report_html=report, extra=extra))
+        writing(folder, lambda: write_result_files(result, folder, report_html=report, extra=extra, accuracy=accuracy))
     typer.echo(f"report: {folder.path / 'report.html'}")
 
 
