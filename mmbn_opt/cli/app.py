@@ -3,6 +3,9 @@
 Exit statuses: 0 done, 1 solver failed, 2 bad input, 130 and 143 when Ctrl-C or SIGTERM cut something off.
 """
 
+import os
+import shlex
+import shutil
 import sys
 from typing import Annotated, Any
 
@@ -27,12 +30,16 @@ from mmbn_opt.exceptions import InputError, MissingDependencyError, MmbnError
 __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
+_NOBODY_READS = 141
+_LEAST_WIDTH = 60
+"""Columns of a terminal below which tables in frames cut the names of options."""
 
 _HELP = "Bayesian network classifiers with the largest margin, each with a proof of how good it is."
 
 _EPILOG = (
     "Exit status: 0 done; 1 the solver failed, or a check of the answer did; 2 something given can't be used, or a "
-    "place can't be written; 130 Ctrl-C and 143 SIGTERM cut something off (what was found is written all the same). "
+    "place can't be written; 130 Ctrl-C and 143 SIGTERM cut something off (what was found is written all the same); 141 nobody reads "
+    "the answer. "
     "The answer goes to stdout, everything else to stderr."
 )
 
@@ -41,8 +48,24 @@ class _Interrupted(Exception):
     """KeyboardInterrupt under a name that the command line's library leaves alone."""
 
 
+class _NobodyReads(Exception):
+    """BrokenPipeError under another name, for the same reason."""
+
+
 class _Commands(TyperGroup):
     """The commands, whose interruption is told by us, and whose messages speak of their options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what stands before the command."""
+        own = {flag for parameter in self.get_params(ctx) for flag in parameter.opts}
+        first = args[0].partition("=")[0] if args else ""
+        ours = first in own or (not first.startswith("--") and all(f"-{letter}" in own for letter in first[1:]))
+        command = next((word for word in args if word in self.commands), None)
+        if first.startswith("-") and not ours and command is not None:
+            rest = list(args)
+            rest.remove(command)
+            ctx.fail(f"Options come after the command: mmbn-opt {command} {shlex.join(rest)}")
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -50,6 +73,8 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise _Interrupted from error
+        except BrokenPipeError as error:
+            raise _NobodyReads from error
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a command by its name."""
@@ -66,6 +91,7 @@ app = typer.Typer(
     epilog=_EPILOG,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode="rich" if shutil.get_terminal_size().columns >= _LEAST_WIDTH else None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
@@ -118,9 +144,10 @@ def main() -> None:
             if leave.code == _INTERRUPTED and noted.number is not None:
                 sys.exit(128 + noted.number)
             raise
-        except BrokenPipeError:
-            sys.stderr.close()
-            sys.exit(141)
+        except (_NobodyReads, BrokenPipeError):
+            # What is left in the buffer would be written at exit, and fail once more.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(_NOBODY_READS)
 
 
 def _fail(error: Exception, status: int) -> None:

@@ -184,6 +184,8 @@ def solver_list(text: str) -> str:
     'highs,scip'
     """
     names = [part for part in str(text).split(",") if part.strip()]
+    if not names:
+        raise typer.BadParameter(f"{text!r} names no solver.")
     if len(names) == 1 and _bare(names[0]) == "all":
         return "all"
     return ",".join(solver_name(name) for name in names)

@@ -21,9 +21,7 @@ def cmm(
     data: opt.Data,
     target: opt.Target,
     out: opt.Out,
-    components: Annotated[
-        int, opt.whole("--components", "-k", panel=opt.PROBLEM, help="Gaussians a class.")
-    ] = 3,
+    components: Annotated[int, opt.whole("--components", "-k", panel=opt.PROBLEM, help="Gaussians a class.")] = 3,
     tau: Annotated[
         float,
         opt.num(
@@ -45,7 +43,9 @@ def cmm(
     strategy: Annotated[
         choices.Strategy,
         opt.chosen(
-            choices.Strategy, "--strategy", panel=opt.PROBLEM,
+            choices.Strategy,
+            "--strategy",
+            panel=opt.PROBLEM,
             help="With more than two classes: one-vs-one or one-vs-rest.",
         ),
     ] = choices.Strategy.ONE_VS_ONE,
@@ -56,7 +56,9 @@ def cmm(
     missing: Annotated[
         choices.MissingNumbers,
         opt.chosen(
-            choices.MissingNumbers, "--missing", panel=opt.DATA,
+            choices.MissingNumbers,
+            "--missing",
+            panel=opt.DATA,
             help="Missing cells: error, drop (leave their rows out) or marginalize (sum them out).",
         ),
     ] = choices.MissingNumbers.ERROR,

@@ -19,7 +19,11 @@ def compare(
     data: Annotated[
         list[Path],
         typer.Option(
-            "--data", "-d", metavar="FILE", rich_help_panel=opt.DATA, show_default=False,
+            "--data",
+            "-d",
+            metavar="FILE",
+            rich_help_panel=opt.DATA,
+            show_default=False,
             help="Table: CSV (.gz), Parquet or ARFF; can be given again.",
         ),
     ],
@@ -31,7 +35,11 @@ def compare(
     solvers: Annotated[
         str,
         typer.Option(
-            "--solvers", "-s", metavar="NAMES", rich_help_panel=opt.SEARCH, parser=choices.solver_list,
+            "--solvers",
+            "-s",
+            metavar="NAMES",
+            rich_help_panel=opt.SEARCH,
+            parser=choices.solver_list,
             help="Names between commas, or all; mmbn-opt solvers lists them.",
         ),
     ] = "all",
@@ -41,7 +49,10 @@ def compare(
     seeds: Annotated[
         Any,
         typer.Option(
-            "--seeds", metavar="NS", rich_help_panel=opt.SEARCH, parser=whole_numbers,
+            "--seeds",
+            metavar="NS",
+            rich_help_panel=opt.SEARCH,
+            parser=whole_numbers,
             help="Random seeds, between commas.",
         ),
     ] = "0",
@@ -51,7 +62,9 @@ def compare(
     memory_limit: Annotated[
         float | None,
         opt.num(
-            "--memory-limit", panel=opt.SEARCH, metavar="MB",
+            "--memory-limit",
+            panel=opt.SEARCH,
+            metavar="MB",
             help="Megabytes that the process of a run may hold (Linux).",
         ),
     ] = None,
@@ -91,9 +104,8 @@ def compare(
     from mmbn_opt._budget import interruptible
     from mmbn_opt.cli.problems import Problem
     from mmbn_opt.cli.running import command_line, open_folder, saying_first, writing
-    from mmbn_opt.cli.tables import Table, kinds_of
+    from mmbn_opt.cli.tables import Table, kinds_of, prepared
     from mmbn_opt.comparison.runner import plan_of
-    from mmbn_opt.data.preparation import prepare
 
     names = solvers.split(",")
     wanted: Any = "all" if names == ["all"] else names
@@ -110,11 +122,7 @@ def compare(
         formulations: dict[str, Any] = {}
         with interruptible():
             for table in tables:
-                preparation = prepare(
-                    table.read().learned, target, kinds=kinds, missing=missing.value, discretize=not no_discretize
-                )
-                for line in preparation.describe():
-                    remark(line)
+                preparation = prepared(table.read().learned, target, kinds, missing, no_discretize)
                 formulations[_label(table.path, formulations)] = problem.formulation(preparation.data)
         found = comparison.compare(
             formulations, wanted, folder=out, rerun_failed=rerun_failed, progress=_say_run, **limits

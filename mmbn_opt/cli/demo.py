@@ -26,7 +26,10 @@ def demo(
     dataset: Annotated[
         str,
         typer.Option(
-            "--dataset", metavar="NAME", rich_help_panel=opt.DATA, autocompletion=choices.completing(_shipped),
+            "--dataset",
+            metavar="NAME",
+            rich_help_panel=opt.DATA,
+            autocompletion=choices.completing(_shipped),
             help="A shipped data set: iris, car, vote, corral or mofn-3-7-10.",
         ),
     ] = "car",
@@ -57,7 +60,11 @@ def demo(
             train, test, info = _split(*loaded, seed)
         formulation = mm.SoftMarginStructure(train, max_parents=max_parents, gamma=mm.log_odds(p))
         with Progress(time_limit) as progress, Keeper(folder):
-            result = found(mm.solve(formulation, time_limit=time_limit, seed=seed, verbose=opt.solver_log(verbose), callback=progress))
+            result = found(
+                mm.solve(
+                    formulation, time_limit=time_limit, seed=seed, verbose=opt.solver_log(verbose), callback=progress
+                )
+            )
         models = {
             "naive Bayes": mm.BayesianNetwork.fit(mm.naive_bayes(train), train),
             "TAN": mm.BayesianNetwork.fit(mm.tan_cmi(train), train),

@@ -7,7 +7,6 @@ import typer
 
 from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
-from mmbn_opt.cli.remarks import remark
 
 __all__ = ["export"]
 
@@ -24,7 +23,10 @@ def export(
     format: Annotated[
         choices.FileFormat,
         opt.chosen(
-            choices.FileFormat, "--format", "-f", panel=opt.OUTPUT,
+            choices.FileFormat,
+            "--format",
+            "-f",
+            panel=opt.OUTPUT,
             help="lp, mps, nl, or jkl (local scores, of mdl, bic, bdeu and loglik).",
         ),
     ] = choices.FileFormat.MPS,
@@ -48,8 +50,7 @@ def export(
 ) -> None:
     """Write a structure problem as a file for other solvers: LP, MPS, .nl (its names in a .col beside it), or .jkl."""
     from mmbn_opt.cli.problems import Problem
-    from mmbn_opt.cli.tables import Table, kinds_of
-    from mmbn_opt.data.preparation import prepare
+    from mmbn_opt.cli.tables import Table, kinds_of, prepared
     from mmbn_opt.interop.atomic import refuse_unwritable
     from mmbn_opt.interop.programs import refuse_no_local_scores, write_local_scores, write_program
 
@@ -60,11 +61,7 @@ def export(
     kinds = kinds_of(categorical, numeric)
     table = Table(data, target, na)
     refuse_unwritable(out)
-    preparation = prepare(
-        table.read().learned, target, kinds=kinds, missing=missing.value, discretize=not no_discretize
-    )  # fmt: skip
-    for line in preparation.describe():
-        remark(line)
+    preparation = prepared(table.read().learned, target, kinds, missing, no_discretize)
     formulation = problem.formulation(preparation.data)
     if format is choices.FileFormat.JKL:
         write_local_scores(formulation, out)

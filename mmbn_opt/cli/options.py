@@ -94,7 +94,7 @@ Data = Annotated[
     Path,
     _text(
         "--data", "-d", panel=DATA, metavar="FILE", required=True,
-        help="Table to learn from: CSV (.gz), Parquet or ARFF.",
+        help="Table to learn from: CSV (.gz), Parquet or ARFF; - reads stdin.",
     ),
 ]  # fmt: skip
 Target = Annotated[
@@ -153,9 +153,7 @@ P = Annotated[
     float,
     num("--p", "-p", panel=PROBLEM, help="Desired posterior of the true class against a rival, in (0.5, 1)."),
 ]
-Smoothing = Annotated[
-    float, num("--smoothing", panel=PROBLEM, help="Pseudo-count of the parameters (1 is Laplace's).")
-]
+Smoothing = Annotated[float, num("--smoothing", panel=PROBLEM, help="Pseudo-count of the parameters (1 is Laplace's).")]
 Ess = Annotated[float, num("--ess", panel=PROBLEM, help="Equivalent sample size, of bdeu only.")]
 Acyclicity = Annotated[
     choices.Acyclicity,

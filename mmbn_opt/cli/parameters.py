@@ -24,7 +24,9 @@ def parameters(
     structure: Annotated[
         str,
         typer.Option(
-            "--structure", metavar="NAME|FILE", rich_help_panel=opt.PROBLEM,
+            "--structure",
+            metavar="NAME|FILE",
+            rich_help_panel=opt.PROBLEM,
             autocompletion=choices.completing(lambda: _STRUCTURES),
             help="nb (naive Bayes), tan-cmi, tan-cr, omi, omisp, ro, or a BIF file.",
         ),
@@ -32,14 +34,19 @@ def parameters(
     method: Annotated[
         choices.Method,
         opt.chosen(
-            choices.Method, "--method", "-M", panel=opt.PROBLEM,
+            choices.Method,
+            "--method",
+            "-M",
+            panel=opt.PROBLEM,
             help="ml (counts), cg-mm (smooth margin), cg-cl (conditional likelihood) or relaxation (convex).",
         ),
     ] = choices.Method.CG_MM,
     lam: Annotated[
         str | None,
         typer.Option(
-            "--lam", metavar="NUMBER|cv", rich_help_panel=opt.PROBLEM,
+            "--lam",
+            metavar="NUMBER|cv",
+            rich_help_panel=opt.PROBLEM,
             help='Scale of the margin; 0.05 for cg-mm, 0.1 for relaxation by default; "cv" to choose it.',
         ),
     ] = None,
@@ -47,21 +54,27 @@ def parameters(
     iterations: Annotated[
         str,
         typer.Option(
-            "--iterations", metavar="N|cv", rich_help_panel=opt.PROBLEM,
+            "--iterations",
+            metavar="N|cv",
+            rich_help_panel=opt.PROBLEM,
             help='Limit of cg-mm and cg-cl, which regularizes; "cv" to choose it.',
         ),
     ] = "100",
     validation: Annotated[
         float | None,
         opt.num(
-            "--validation", panel=opt.PROBLEM, metavar="SHARE",
+            "--validation",
+            panel=opt.PROBLEM,
+            metavar="SHARE",
             help="Share of the training rows to watch for early stopping, instead of a choice; in (0, 1).",
         ),
     ] = None,
     normalization: Annotated[
         choices.Normalization,
         opt.chosen(
-            choices.Normalization, "--normalization", panel=opt.PROBLEM,
+            choices.Normalization,
+            "--normalization",
+            panel=opt.PROBLEM,
             help="Of the relaxation: hybrid, floor or published.",
         ),
     ] = choices.Normalization.HYBRID,
@@ -102,8 +115,7 @@ def parameters(
     from mmbn_opt.cli.output import exit_status, say_result, time_left
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
-    from mmbn_opt.cli.tables import Table, kinds_of
-    from mmbn_opt.data.preparation import prepare
+    from mmbn_opt.cli.tables import Table, kinds_of, prepared
     from mmbn_opt.networks.network import BayesianNetwork
     from mmbn_opt.scores.predictive import classification_rate, conditional_log_likelihood, log_likelihood
     from mmbn_opt.solving.settings import SolveSettings
@@ -123,12 +135,7 @@ def parameters(
     with open_folder(out) as folder:
         with interruptible():
             rows = table.read()
-            preparation = prepare(
-                rows.learned, target, kinds=kinds, missing=missing.value, discretize=not no_discretize
-            )
-            for line in preparation.describe():
-                remark(line)
-            dataset = preparation.data
+            dataset = prepared(rows.learned, target, kinds, missing, no_discretize).data
             graph = _structure(structure, edges, dataset, seed, smoothing)
             learning = Learning.of(dataset, graph, settings)
             counted = {}
@@ -165,10 +172,12 @@ def _try(settings: Any, time_limit: float | None) -> None:
     from mmbn_opt.data.folds import draw_rows
     from mmbn_opt.formulations.base import Formulation
     from mmbn_opt.heuristics import naive_bayes
+    from mmbn_opt.networks.smoothing import as_smoothing
     from mmbn_opt.solving.settings import SolveSettings
     from mmbn_opt.tuning.parameters import Learning
 
     SolveSettings(time_limit=time_limit)
+    as_smoothing(settings.smoothing)
     small = stand_in()
     learning = Learning.of(small, naive_bayes(small), settings)
     share = settings.validation

@@ -16,21 +16,33 @@ def predict(
     model: Annotated[
         Path,
         typer.Option(
-            "--model", "-m", metavar="FOLDER", rich_help_panel=opt.DATA, show_default=False,
+            "--model",
+            "-m",
+            metavar="FOLDER",
+            rich_help_panel=opt.DATA,
+            show_default=False,
             help="Folder that a command wrote, or its model.json.",
         ),
     ],
     data: Annotated[
         Path,
         typer.Option(
-            "--data", "-d", metavar="FILE", rich_help_panel=opt.DATA, show_default=False,
+            "--data",
+            "-d",
+            metavar="FILE",
+            rich_help_panel=opt.DATA,
+            show_default=False,
             help="Rows to classify: CSV (.gz), Parquet or ARFF.",
         ),
     ],
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="FILE", rich_help_panel=opt.OUTPUT, show_default=False,
+            "--out",
+            "-o",
+            metavar="FILE",
+            rich_help_panel=opt.OUTPUT,
+            show_default=False,
             help="CSV file for the predictions.",
         ),
     ],
@@ -38,7 +50,9 @@ def predict(
     unseen: Annotated[
         choices.Unseen,
         opt.chosen(
-            choices.Unseen, "--unseen", panel=opt.DATA,
+            choices.Unseen,
+            "--unseen",
+            panel=opt.DATA,
             help="Labels never seen in training: error, or missing (they are summed out).",
         ),
     ] = choices.Unseen.ERROR,
@@ -50,8 +64,7 @@ def predict(
     import pandas as pd
 
     from mmbn_opt.cli.accuracy import rate_of
-    from mmbn_opt.cli.tables import na_values, refuse_absent
-    from mmbn_opt.data.readers import read_table
+    from mmbn_opt.cli.tables import read, refuse_absent
     from mmbn_opt.interop.atomic import refuse_unwritable, write_text_atomic
     from mmbn_opt.interop.models import find_model, load_model
     from mmbn_opt.mixtures.classifier import MixtureClassifier
@@ -62,7 +75,7 @@ def predict(
     if notice:
         remark(notice)
     fitted = load_model(path)
-    frame = read_table(data, na_values=na_values(na))
+    frame = read(data, na)
     if isinstance(fitted, MixtureClassifier):
         name, classes, states = fitted.class_name, fitted.classes, fitted.classes.tolist()
         probabilities = fitted.predict_proba(frame)

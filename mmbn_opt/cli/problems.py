@@ -35,8 +35,11 @@ class Problem:
         ------
         InputError
         """
-        _edges("--require", self.require)
-        _edges("--forbid", self.forbid)
+        from mmbn_opt.networks.parent_families import EdgeRules
+
+        required, forbidden = _edges("--require", self.require), _edges("--forbid", self.forbid)
+        named = dict.fromkeys(name for edge in (*required, *forbidden) for name in edge)
+        EdgeRules.of(tuple(named), required, forbidden)  # whether they go together; the table knows whether they exist
         return self._formulation(stand_in(), (), ())
 
     def formulation(self, dataset: Any) -> Any:

@@ -7,7 +7,6 @@ import typer
 from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
 from mmbn_opt.cli.output import exit_status, say_result, time_left
-from mmbn_opt.cli.remarks import remark
 
 __all__ = ["structure"]
 
@@ -52,8 +51,7 @@ def structure(
     from mmbn_opt.cli.problems import Problem, try_call
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
-    from mmbn_opt.cli.tables import Table, kinds_of
-    from mmbn_opt.data.preparation import prepare
+    from mmbn_opt.cli.tables import Table, kinds_of, prepared
     from mmbn_opt.heuristics import naive_bayes, tan_cmi
     from mmbn_opt.networks.network import BayesianNetwork
     from mmbn_opt.scores.predictive import classification_rate
@@ -70,12 +68,7 @@ def structure(
     with open_folder(out) as folder:
         with interruptible():
             rows = table.read()
-            preparation = prepare(
-                rows.learned, target, kinds=kinds, missing=missing.value, discretize=not no_discretize
-            )
-            for line in preparation.describe():
-                remark(line)
-            train = preparation.data
+            train = prepared(rows.learned, target, kinds, missing, no_discretize).data
             formulation = problem.formulation(train)
             others = {}
             if rows.held_out is not None:

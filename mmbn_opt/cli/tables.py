@@ -5,12 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from mmbn_opt.cli import choices
+from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Rows", "Table", "kinds_of", "na_values", "names_in", "refuse_absent", "stand_in"]
+__all__ = ["Rows", "Table", "kinds_of", "na_values", "names_in", "prepared", "read", "refuse_absent", "stand_in"]
+
+
+_STDIN = Path("/dev/stdin")
+"""Where the system has it; elsewhere a hyphen is a file name like any other."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +70,16 @@ class Table:
         refuse_absent(self.path)
         if self.test is not None:
             refuse_absent(self.test)
+            if _location(self.test).exists() and _location(self.test).samefile(_location(self.path)):
+                raise InputError(f"--test is the file that is learned from, {str(self.test)!r}; see --hold-out.")
 
     def read(self) -> Rows:
         """Read the file, and the one of the rows held out."""
         from mmbn_opt.data.discrete import check_columns
-        from mmbn_opt.data.readers import read_table
 
-        frame = read_table(self.path, na_values=na_values(self.na))
+        frame = read(self.path, self.na)
         if self.test is not None:
-            other = read_table(self.test, na_values=na_values(self.na))
+            other = read(self.test, self.na)
             check_columns(frame, self.target)
             absent = [str(name) for name in frame.columns if name not in other.columns]
             if absent:
@@ -102,6 +109,22 @@ class Table:
         return Rows(frame.iloc[learned], frame.iloc[held_out], f"--hold-out {share:g}, seed {self.seed}")
 
 
+def prepared(
+    frame: "pd.DataFrame",
+    target: str,
+    kinds: Mapping[str, Literal["categorical", "numeric"]],
+    missing: choices.Missing,
+    no_discretize: bool,
+) -> Any:
+    """The rows as discrete data, and what was done to each column on stderr."""
+    from mmbn_opt.data.preparation import prepare
+
+    preparation = prepare(frame, target, kinds=kinds, missing=missing.value, discretize=not no_discretize)
+    for line in preparation.describe():
+        remark(line)
+    return preparation
+
+
 def kinds_of(categorical: str, numeric: str) -> Mapping[str, Literal["categorical", "numeric"]]:
     """Kinds of the columns that are named."""
     kinds: dict[str, Literal["categorical", "numeric"]] = dict.fromkeys(names_in(categorical), "categorical")
@@ -110,6 +133,13 @@ def kinds_of(categorical: str, numeric: str) -> Mapping[str, Literal["categorica
             raise InputError(f"Column {name!r} is named by both --categorical and --numeric.")
         kinds[name] = "numeric"
     return kinds
+
+
+def read(path: Path, na: str) -> "pd.DataFrame":
+    """The table of a file; of what comes in on stdin where the path is a hyphen."""
+    from mmbn_opt.data.readers import read_table
+
+    return read_table(_location(path), na_values=na_values(na))
 
 
 def na_values(text: str) -> tuple[str, ...]:
@@ -124,10 +154,13 @@ def names_in(text: str) -> list[str]:
 
 def refuse_absent(path: Path) -> None:
     """Say what is wrong with a path that is no file, before there is anything else to do."""
-    if path.is_dir() or not path.exists():
-        from mmbn_opt.data.readers import read_table
+    place = _location(path)
+    if place.is_dir() or not place.exists():
+        read(path, "")  # says why
 
-        read_table(path)  # says why
+
+def _location(path: Path) -> Path:
+    return _STDIN if str(path) == "-" and _STDIN.exists() else path
 
 
 def stand_in() -> Any:
