@@ -38,8 +38,8 @@ _HELP = "Bayesian network classifiers with the largest margin, each with a proof
 
 _EPILOG = (
     "Exit status: 0 done; 1 the solver failed, or a check of the answer did; 2 something given can't be used, or a "
-    "place can't be written; 130 Ctrl-C and 143 SIGTERM cut something off (what was found is written all the same); 141 nobody reads "
-    "the answer. "
+    "place can't be written; 130 Ctrl-C and 143 SIGTERM cut something off (what was found is written all the same); "
+    "141 nobody reads the answer. "
     "The answer goes to stdout, everything else to stderr."
 )
 

@@ -93,7 +93,7 @@ def cmm(
             seed=seed, class_name=target, n_dropped=dropped,
         )  # fmt: skip
 
-    call = {"threads": threads, "seed": seed, "verbose": opt.solver_log(verbose)}
+    call: dict[str, Any] = {"threads": threads, "seed": seed, "verbose": opt.solver_log(verbose)}
     with interruptible():
         # More components than these four rows are as good a number as any.
         tried = formulation([[0.0], [1.0], [5.0], [6.0]] * 2, ["a", "a", "b", "b"] * 2, min(components, 4))

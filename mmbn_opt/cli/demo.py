@@ -42,7 +42,7 @@ def demo(
     verbose: opt.Verbose = 0,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Show the main job: the network with the largest soft margin, held against naive Bayes and TAN on rows held out."""
+    """Show the main job: the network with the largest soft margin, held against naive Bayes and TAN."""
     import mmbn_opt as mm
     from mmbn_opt._budget import interruptible
     from mmbn_opt.cli.output import exit_status, say_result

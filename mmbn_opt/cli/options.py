@@ -1,5 +1,6 @@
 """Options that several commands share: their flags, how they are read, and where the help lists them."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,10 +52,10 @@ DATA, PROBLEM, SEARCH, OUTPUT = "Data", "Problem", "Search", "Output"
 """Panels of the help."""
 
 
-def chosen(kind: type[Any], *flags: str, panel: str, help: str) -> Any:
+def chosen(kind: type[StrEnum], *flags: str, panel: str, help: str) -> Any:
     """An option whose values are those of an enumeration; Tab offers them."""
     return typer.Option(
-        *flags, parser=choices.one_of(kind), metavar="NAME", autocompletion=choices.completing(lambda: kind),
+        *flags, parser=choices.one_of(kind), metavar="NAME", autocompletion=choices.completing(lambda: list(kind)),
         rich_help_panel=panel, help=help,
     )  # fmt: skip
 

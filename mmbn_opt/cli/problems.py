@@ -68,7 +68,7 @@ class Problem:
 
 
 def try_call(formulation: Any, solver: Any, **settings: Any) -> None:
-    """Everything that a call checks before it begins: the settings, the solver's name, what it accepts, whether it works.
+    """Everything that a call checks before it begins: the settings, the solver, what it accepts, whether it works.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ def solvers(verbose: opt.Verbose = 0, quiet: opt.Quiet = False) -> None:
     from mmbn_opt.solving.dispatch import solvers as table
 
     rows = list(table().itertuples())
-    width = max(len(row.name) for row in rows)
+    width = max(len(str(row.name)) for row in rows)
     for row in rows:
         state = f"{row.version}" if row.available else "not available"
         typer.echo(f"{row.name:<{width}}  {row.title}, {state}; {row.licence}")

@@ -1,6 +1,7 @@
 """``mmbn-opt structure``: the best structure for a score, with its proof."""
 
 from dataclasses import replace
+from typing import Any
 
 import typer
 
@@ -60,7 +61,7 @@ def structure(
     problem = Problem(
         score, max_parents, p, smoothing, ess, acyclicity, parent_sets, require, forbid, candidates
     )  # fmt: skip
-    call = {"rel_gap": rel_gap, "threads": threads, "seed": seed, "verbose": opt.solver_log(verbose)}
+    call: dict[str, Any] = {"rel_gap": rel_gap, "threads": threads, "seed": seed, "verbose": opt.solver_log(verbose)}
     with interruptible():
         try_call(problem.tried(), solver, time_limit=time_limit, **call)
         kinds = kinds_of(categorical, numeric)

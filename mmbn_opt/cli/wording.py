@@ -84,7 +84,7 @@ def speak_of(options: Mapping[str, str]) -> None:
 
 
 def in_options(text: str, options: Mapping[str, str] | None = None) -> str:
-    """A message with arguments of functions as options.
+    r"""A message with arguments of functions as options.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def in_options(text: str, options: Mapping[str, str] | None = None) -> str:
     >>> options = {"max_parents": "--max-parents", "missing": "--missing"}
     >>> in_options('max_parents must be a whole number >= 1, got np.int64(0).', options)
     '--max-parents must be a whole number >= 1, got 0.'
-    >>> in_options("Missing cells in 'max_parents'. Pass missing=\\"drop\\" to leave rows out.", options)
+    >>> in_options("Missing cells in 'max_parents'. Pass missing=\"drop\" to leave rows out.", options)
     "Missing cells in 'max_parents'. Use --missing drop to leave rows out."
     """
     known = _speaking.options if options is None else options
