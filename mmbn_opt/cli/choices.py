@@ -16,29 +16,19 @@ __all__ = [
     "Normalization",
     "ParentSets",
     "Penalty",
-    "Score",
     "Strategy",
     "Unseen",
     "completing",
     "nearest",
     "one_of",
+    "one_of_names",
+    "scores",
     "solver_list",
     "solver_name",
     "solver_names_and_auto",
 ]
 
 Choice = TypeVar("Choice", bound=StrEnum)
-
-
-class Score(StrEnum):
-    """Of ``--score``."""
-
-    SM = "sm"
-    SBM = "sbm"
-    MDL = "mdl"
-    BIC = "bic"
-    BDEU = "bdeu"
-    LOGLIK = "loglik"
 
 
 class Acyclicity(StrEnum):
@@ -136,14 +126,34 @@ def one_of(kind: type[Choice]) -> Callable[[str], Choice]:
 
     Examples
     --------
-    >>> one_of(Score)("BIC")
-    <Score.BIC: 'bic'>
     >>> one_of(Acyclicity)("order_printed")
     <Acyclicity.ORDER_PRINTED: 'order-printed'>
     """
 
     def read(text: str) -> Choice:
         return kind(_known(text, list(kind)))
+
+    return read
+
+
+def scores() -> list[str]:
+    """What ``--score`` takes: the library's registry, so that a score that is added there is known here."""
+    from mmbn_opt.formulations.structure.by_score import SCORES
+
+    return list(SCORES)
+
+
+def one_of_names(names: Callable[[], Iterable[str]]) -> Callable[[str], str]:
+    """Reads a value of an option whose values a registry of the library holds.
+
+    Examples
+    --------
+    >>> one_of_names(scores)("BIC")
+    'bic'
+    """
+
+    def read(text: str) -> str:
+        return _known(text, list(names()))
 
     return read
 

@@ -29,7 +29,7 @@ def compare(
     ],
     target: opt.Target,
     out: opt.Out,
-    score: opt.Score = choices.Score.SM,
+    score: opt.Score = "sm",
     max_parents: opt.MaxParents = 2,
     p: opt.P = 0.9,
     solvers: Annotated[

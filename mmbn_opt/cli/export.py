@@ -30,7 +30,7 @@ def export(
             help="lp, mps, nl, or jkl (local scores, of mdl, bic, bdeu and loglik).",
         ),
     ] = choices.FileFormat.MPS,
-    score: opt.Score = choices.Score.SM,
+    score: opt.Score = "sm",
     max_parents: opt.MaxParents = 2,
     p: opt.P = 0.9,
     smoothing: opt.Smoothing = 1.0,

@@ -141,9 +141,10 @@ HoldOut = Annotated[
 ]  # fmt: skip
 
 Score = Annotated[
-    choices.Score,
-    chosen(
-        choices.Score, "--score", "-c", panel=PROBLEM,
+    str,
+    typer.Option(
+        "--score", "-c", parser=choices.one_of_names(choices.scores), metavar="NAME", rich_help_panel=PROBLEM,
+        autocompletion=choices.completing(choices.scores),
         help="What is maximised: sm (soft margin), sbm (binary soft margin), mdl, bic, bdeu or loglik.",
     ),
 ]  # fmt: skip

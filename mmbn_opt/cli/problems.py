@@ -17,7 +17,7 @@ class Problem:
     The formulation checks its settings itself; `tried` lets it do so before there are data.
     """
 
-    score: choices.Score
+    score: str
     max_parents: int
     p: float
     smoothing: float
@@ -53,7 +53,7 @@ class Problem:
 
         log_odds(self.p)  # scores without a margin take no p, and would take any
         return structure_formulation(
-            self.score.value,
+            self.score,
             dataset,
             p=self.p,
             ess=self.ess,

@@ -16,7 +16,7 @@ def structure(
     data: opt.Data,
     target: opt.Target,
     out: opt.Out,
-    score: opt.Score = choices.Score.SM,
+    score: opt.Score = "sm",
     max_parents: opt.MaxParents = 2,
     p: opt.P = 0.9,
     solver: opt.Solver = "auto",
