@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import sys
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -146,7 +147,8 @@ def main() -> None:
             raise
         except (_NobodyReads, BrokenPipeError):
             # What is left in the buffer would be written at exit, and fail once more.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            with suppress(OSError, ValueError):  # a stream that is no file has no such buffer
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(_NOBODY_READS)
 
 
