@@ -43,6 +43,8 @@ def structure(
 ) -> None:
     """Find the structure with the best score, and prove how good it is.
 
+    It shows the incumbent (the best network so far), the bound (what no network can exceed) and the gap between them.
+
     Ctrl-C ends the search: what was found so far is written.
     """
     from mmbn_opt._budget import interruptible, now
