@@ -2,13 +2,17 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
 from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["cmm"]
 
@@ -16,32 +20,55 @@ __all__ = ["cmm"]
 def cmm(
     data: opt.Data,
     target: opt.Target,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the results.", show_default=False)],
-    components: Annotated[int, typer.Option("--components", help="Gaussians a class.")] = 3,
+    out: opt.Out,
+    components: Annotated[int, opt.whole("--components", "-k", panel=opt.PROBLEM, help="Gaussians a class.")] = 3,
     tau: Annotated[
-        float, typer.Option("--tau", help="Lower limit of the variances, in units of each column's own variance.")
+        float,
+        opt.num(
+            "--tau", panel=opt.PROBLEM, help="Lower limit of the variances, in units of each column's own variance."
+        ),
     ] = 0.0025,
-    xi: Annotated[float, typer.Option("--xi", help="Required log-odds of the true class, in nats.")] = 2.6,
+    xi: Annotated[
+        float, opt.num("--xi", panel=opt.PROBLEM, help="Required log-odds of the true class, in nats.")
+    ] = 2.6,
     xi_growth: Annotated[
-        float, typer.Option("--xi-growth", help="Raise xi by this factor whenever it is met; 1 leaves it.")
+        float,
+        opt.num("--xi-growth", panel=opt.PROBLEM, help="Raise xi by this factor whenever it is met; 1 leaves it."),
     ] = 10.0,
-    h: Annotated[float, typer.Option("--h", help="Sharpness of the soft minimum.")] = 10.0,
-    penalty: Annotated[str, typer.Option("--penalty", help="exterior, or printed (as in the paper).")] = "exterior",
+    h: Annotated[float, opt.num("--h", panel=opt.PROBLEM, help="Sharpness of the soft minimum.")] = 10.0,
+    penalty: Annotated[
+        choices.Penalty,
+        opt.chosen(choices.Penalty, "--penalty", panel=opt.PROBLEM, help="exterior, or printed (as in the paper)."),
+    ] = choices.Penalty.EXTERIOR,
     strategy: Annotated[
-        str, typer.Option("--strategy", help="With more than two classes: one-vs-one or one-vs-rest.")
-    ] = "one-vs-one",
-    solver: Annotated[str, typer.Option("--solver", help="Solver name; see mmbn-opt solvers.")] = "exterior_penalty",
-    time_limit: Annotated[
-        float | None, typer.Option("--time-limit", help="Seconds for all programs, reading included.")
-    ] = None,
-    threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
+        choices.Strategy,
+        opt.chosen(
+            choices.Strategy,
+            "--strategy",
+            panel=opt.PROBLEM,
+            help="With more than two classes: one-vs-one or one-vs-rest.",
+        ),
+    ] = choices.Strategy.ONE_VS_ONE,
+    solver: opt.Solver = "exterior_penalty",
+    time_limit: opt.TimeLimit = None,
+    threads: opt.Threads = 1,
+    seed: opt.Seed = 0,
     missing: Annotated[
-        str, typer.Option("--missing", help="Missing cells: error, drop (their rows) or marginalize.")
-    ] = "error",
+        choices.MissingNumbers,
+        opt.chosen(
+            choices.MissingNumbers,
+            "--missing",
+            panel=opt.DATA,
+            help="Missing cells: error, drop (leave their rows out) or marginalize (sum them out).",
+        ),
+    ] = choices.MissingNumbers.ERROR,
     na: opt.NaValues = "NA,NaN,?",
     drop: opt.Drop = "",
+    test: opt.Test = None,
+    hold_out: opt.HoldOut = None,
     spreadsheet: opt.Spreadsheet = False,
+    verbose: opt.Verbose = 0,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Separate classes of numeric rows by mixtures of Gaussians, every row on its side.
 
@@ -50,37 +77,61 @@ def cmm(
     from mmbn_opt._budget import interruptible, now
 
     started = now()
+    import numpy as np
+
+    from mmbn_opt.cli.accuracy import HeldOut, as_record, for_report, say_training
     from mmbn_opt.cli.output import exit_status, time_left
+    from mmbn_opt.cli.problems import try_call
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, hand_over, open_folder
+    from mmbn_opt.cli.tables import Table
     from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
     from mmbn_opt.interop.csv_text import csv_content
     from mmbn_opt.interop.writable import refuse_unwritable_classes
     from mmbn_opt.solving.parts import solve_parts
 
-    if missing not in ("error", "drop", "marginalize"):
-        raise InputError(f"--missing must be error, drop or marginalize, got {missing!r}.")
+    def formulation(features: Any, labels: Any, members: int, dropped: int = 0) -> MulticlassMargin:
+        return MulticlassMargin(
+            features, labels, members, h, xi, tau, cast(Any, penalty.value), strategy=cast(Any, strategy.value),
+            xi_growth=xi_growth, missing="marginalize" if missing is choices.MissingNumbers.MARGINALIZE else "error",
+            seed=seed, class_name=target, n_dropped=dropped,
+        )  # fmt: skip
+
+    call: dict[str, Any] = {"threads": threads, "seed": seed, "verbose": opt.solver_log(verbose)}
+    with interruptible():
+        # More components than these four rows are as good a number as any.
+        tried = formulation([[0.0], [1.0], [5.0], [6.0]] * 2, ["a", "a", "b", "b"] * 2, min(components, 4))
+        try_call(tried.binaries[0], solver, time_limit=time_limit, **call)
+        table = Table(data, target, na, drop, test, hold_out, seed)
     with open_folder(out) as folder:
         with interruptible():
-            features, labels, dropped = _table(data, target, missing, na, drop)
-            problem = MulticlassMargin(
-                features, labels, components, h, xi, tau, cast(Any, penalty), strategy=cast(Any, strategy),
-                xi_growth=xi_growth, missing="marginalize" if missing == "marginalize" else "error", seed=seed,
-                class_name=target, n_dropped=dropped,
-            )  # fmt: skip
+            rows = table.read()
+            features, labels, dropped = _complete(rows.learned, target, missing)
+            problem = formulation(features, labels, components, dropped)
             refuse_unwritable_classes(problem.data.classes, target)
+            usual = {}
+            if rows.held_out is not None:
+                usual["the start, by k-means"] = _joined(problem, [], None)
+            held_out = HeldOut(rows.held_out, rows.where, usual)
         progress = Progress(time_limit, sought="classifier", paced=("incumbent", "progress"))
-        with progress, Keeper(folder, lambda states, model: _joined(problem, states, model), opt.na_values(na)):
+        with progress, Keeper(folder, lambda states, model: _joined(problem, states, model), table.na_values):
             result = solve_parts(
-                problem, solver, time_limit=time_left(time_limit, started), threads=threads, seed=seed,
-                callback=progress,
+                problem, solver, time_limit=time_left(time_limit, started), callback=progress, **call
             )  # fmt: skip
         result = replace(result, settings={**result.settings, "time_limit": time_limit})
         violated = result.formulation.violated_samples(result.model)
-        rows = {"violations.csv": csv_content(violated, spreadsheet=spreadsheet)} if len(violated) else {}
+        listed = {"violations.csv": csv_content(violated, spreadsheet=spreadsheet)} if len(violated) else {}
+        rates = held_out.rates(result.model, "these mixtures")
+        training = float(np.mean(result.model.predict(features) == np.asarray(labels)))
+
+        def say() -> None:
+            _say(result, violated, out)
+            held_out.say(rates)
+            say_training(training, len(labels), held_out=bool(rates))
+
         hand_over(
-            result, folder, lambda: _say(result, features, labels, violated, out),
-            title=f"{problem.title} on {data.name}", extra=rows, na_values=opt.na_values(na),
+            result, folder, say, title=f"{problem.title} on {data.name}", extra=listed, comparison=for_report(rates),
+            accuracy=as_record(rates, training, len(labels)), na_values=table.na_values,
         )  # fmt: skip
     raise typer.Exit(exit_status(result))
 
@@ -88,29 +139,29 @@ def cmm(
 def _joined(problem: Any, states: list[Any], model: Any) -> Any:
     """The classifier of the parts so far; those that have not begun stand at their start."""
     done = [state.best for state in states[:-1]]
-    starts = [binary.trivial_start().model for binary in problem.binaries[len(states) :]]
-    return problem.join([*done, model, *starts])
+    now = [] if model is None else [model]
+    starts = [binary.trivial_start().model for binary in problem.binaries[len(done) + len(now) :]]
+    return problem.join([*done, *now, *starts])
 
 
-def _table(data: Path, target: str, missing: str, na: str, drop: str) -> tuple[Any, Any, int]:
+def _complete(frame: "pd.DataFrame", target: str, missing: choices.MissingNumbers) -> tuple[Any, Any, int]:
     """Features, labels, and the number of rows left out."""
     from mmbn_opt.data.discrete import check_columns, complete_target
 
-    frame = opt.read(data, target, na, drop)
     check_columns(frame, target)
-    complete_target(frame, target, missing=missing)
-    kept = frame.dropna() if missing == "drop" else frame
+    complete_target(frame, target, missing=missing.value)
+    kept = frame.dropna() if missing is choices.MissingNumbers.DROP else frame
     if len(frame) and not len(kept):
-        raise InputError(f"No row is left of {len(frame)}: each has a missing cell. Fill them or use marginalize.")
+        raise InputError(
+            f"No row is left of {len(frame)}: each has a missing cell. Fill them or use --missing marginalize."
+        )
     dropped = len(frame) - len(kept)
     labels = kept[target]
     return kept.drop(columns=target), labels.astype(object if labels.isna().any() else labels.dtype), dropped
 
 
-def _say(result: Any, features: Any, labels: Any, violated: Any, out: Path) -> None:
+def _say(result: Any, violated: Any, out: Path) -> None:
     """The answer on stdout."""
-    import numpy as np
-
     from mmbn_opt.cli.output import say_remarks
 
     typer.echo(f"status: {result.termination_status} - {result.termination_status.sentence}")
@@ -130,5 +181,3 @@ def _say(result: Any, features: Any, labels: Any, violated: Any, out: Path) -> N
             f"{violated['row'].nunique()} rows miss xi, the worst is row {worst['row']} by {worst['violation']:.4g} "
             f"nats: {out / 'violations.csv'}"
         )
-    rate = float(np.mean(result.model.predict(features) == np.asarray(labels)))
-    typer.echo(f"accuracy on all {len(labels)} rows given: {rate:.4f}")

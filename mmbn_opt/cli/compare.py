@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
+from mmbn_opt.cli.parsing import whole_numbers
 from mmbn_opt.cli.remarks import remark
-from mmbn_opt.exceptions import InputError
 
 __all__ = ["compare"]
 
@@ -16,43 +17,86 @@ _FAILURES = ("CRASHED", "HUNG", "OUT_OF_MEMORY", "RAISED", "REFUSED", "SOLVER_ER
 
 def compare(
     data: Annotated[
-        list[Path], typer.Option("--data", help="CSV (.gz), Parquet or ARFF file; repeatable.", show_default=False)
+        list[Path],
+        typer.Option(
+            "--data",
+            "-d",
+            metavar="FILE",
+            rich_help_panel=opt.DATA,
+            show_default=False,
+            help="Table: CSV (.gz), Parquet or ARFF; can be given again.",
+        ),
     ],
     target: opt.Target,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the results.", show_default=False)],
+    out: opt.Out,
     score: opt.Score = "sm",
     max_parents: opt.MaxParents = 2,
-    p: opt.Gamma = 0.9,
+    p: opt.P = 0.9,
     solvers: Annotated[
-        str, typer.Option("--solvers", help="Names separated by commas, or all; see mmbn-opt solvers.")
+        str,
+        typer.Option(
+            "--solvers",
+            "-s",
+            metavar="NAMES",
+            rich_help_panel=opt.SEARCH,
+            parser=choices.solver_list,
+            help="Names between commas, or all; mmbn-opt solvers lists them.",
+        ),
     ] = "all",
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for each run.")] = 60.0,
-    seeds: Annotated[str, typer.Option("--seeds", help="Random seeds, separated by commas.")] = "0",
-    jobs: Annotated[int, typer.Option("--jobs", help="Runs at the same time; they disturb each other's times.")] = 1,
+    time_limit: Annotated[
+        float, opt.num("--time-limit", "-l", panel=opt.SEARCH, metavar="SECONDS", help="Seconds for each run.")
+    ] = 60.0,
+    seeds: Annotated[
+        Any,
+        typer.Option(
+            "--seeds",
+            metavar="NS",
+            rich_help_panel=opt.SEARCH,
+            parser=whole_numbers,
+            help="Random seeds, between commas.",
+        ),
+    ] = "0",
+    jobs: Annotated[
+        int, opt.whole("--jobs", panel=opt.SEARCH, help="Runs at the same time; they disturb each other's times.")
+    ] = 1,
     memory_limit: Annotated[
-        float | None, typer.Option("--memory-limit", help="Megabytes that the process of a run may hold (Linux).")
+        float | None,
+        opt.num(
+            "--memory-limit",
+            panel=opt.SEARCH,
+            metavar="MB",
+            help="Megabytes that the process of a run may hold (Linux).",
+        ),
     ] = None,
-    grace: Annotated[float, typer.Option("--grace", help="Seconds after the limit at which a run is killed.")] = 10.0,
-    rel_gap: Annotated[
-        float, typer.Option("--rel-gap", help="Stop at this proved relative gap; 0 asks for a proof.")
-    ] = 0.0,
-    threads: Annotated[int, typer.Option("--threads", help="Threads of each solver.")] = 1,
+    grace: Annotated[
+        float,
+        opt.num(
+            "--grace", panel=opt.SEARCH, metavar="SECONDS", help="Seconds after the limit at which a run is killed."
+        ),
+    ] = 10.0,
+    rel_gap: opt.RelGap = 0.0,
+    threads: opt.Threads = 1,
     rerun_failed: Annotated[
-        bool, typer.Option("--rerun-failed", help="Run again what crashed, hung or ran out of memory.")
+        bool,
+        typer.Option(
+            "--rerun-failed", rich_help_panel=opt.SEARCH, help="Run again what crashed, hung or ran out of memory."
+        ),
     ] = False,
     smoothing: opt.Smoothing = 1.0,
     ess: opt.Ess = 1.0,
     categorical: opt.Categorical = "",
     numeric: opt.Numeric = "",
-    missing: opt.Missing = "error",
+    missing: opt.Missing = choices.Missing.ERROR,
     na: opt.NaValues = "NA,NaN,?",
     drop: opt.Drop = "",
     no_discretize: opt.NoDiscretize = False,
-    acyclicity: opt.Acyclicity = "auto",
-    parent_sets: opt.ParentSets = "all",
+    acyclicity: opt.Acyclicity = choices.Acyclicity.AUTO,
+    parent_sets: opt.ParentSets = choices.ParentSets.ALL,
     require: opt.Require = None,
     forbid: opt.Forbid = None,
     spreadsheet: opt.Spreadsheet = False,
+    verbose: opt.Verbose = 0,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Run solvers on the same problems, each run in a process of its own, and report who proved what.
 
@@ -60,55 +104,44 @@ def compare(
     """
     from mmbn_opt import comparison
     from mmbn_opt._budget import interruptible
+    from mmbn_opt.cli.problems import Problem
     from mmbn_opt.cli.running import command_line, open_folder, saying_first, writing
+    from mmbn_opt.cli.tables import Table, kinds_of, prepared
+    from mmbn_opt.comparison.runner import plan_of
 
+    names = solvers.split(",")
+    wanted: Any = "all" if names == ["all"] else names
+    limits: dict[str, Any] = {
+        "time_limit": time_limit, "seeds": seeds, "n_jobs": jobs, "grace": grace, "memory_limit": memory_limit,
+        "rel_gap": rel_gap, "threads": threads,
+    }  # fmt: skip
+    problem = Problem(score, max_parents, p, smoothing, ess, acyclicity, parent_sets, require, forbid)
+    with interruptible():
+        plan_of(problem.tried(), wanted, **limits)
+        kinds = kinds_of(categorical, numeric)
+        tables = [Table(path, target, na, drop) for path in data]
     with open_folder(out) as folder:
         formulations: dict[str, Any] = {}
         with interruptible():
-            for path in data:
-                preparation = opt.make_preparation(path, target, categorical, numeric, missing, na, no_discretize, drop)
-                for line in preparation.describe(remarks=False):
-                    remark(line)
-                label = _label(path, formulations)
-                formulations[label] = opt.make_formulation(
-                    preparation.data, score=score, max_parents=max_parents, p=p, smoothing=smoothing, ess=ess,
-                    acyclicity=acyclicity, parent_sets=parent_sets, require=require, forbid=forbid,
-                )  # fmt: skip
-        names = [name.strip() for name in solvers.split(",") if name.strip()]
-        table = comparison.compare(
-            formulations,
-            "all" if names == ["all"] else names,
-            time_limit=time_limit,
-            seeds=_whole_numbers(seeds),
-            folder=out,
-            n_jobs=jobs,
-            grace=grace,
-            memory_limit=memory_limit,
-            rel_gap=rel_gap,
-            threads=threads,
-            rerun_failed=rerun_failed,
-            progress=_say_run,
-        )
-        if not len(table):
+            for table in tables:
+                preparation = prepared(table.read().learned, target, kinds, missing, no_discretize)
+                formulations[_label(table.path, formulations)] = problem.formulation(preparation.data)
+        found = comparison.compare(
+            formulations, wanted, folder=out, rerun_failed=rerun_failed, progress=_say_run, **limits
+        )  # fmt: skip
+        if not len(found):
             raise KeyboardInterrupt
         title = f"Solvers on {', '.join(formulations)}"
-        with saying_first(lambda: _say(table)):
-            writing(folder, lambda: table.write(folder, title=title, command=command_line(), spreadsheet=spreadsheet))
+        with saying_first(lambda: _say(found)):
+            writing(folder, lambda: found.write(folder, title=title, command=command_line(), spreadsheet=spreadsheet))
     typer.echo(f"report: {out / 'report.html'}")
-    raise typer.Exit(130 if table.interrupted else int(not _any_answer(table)))
+    raise typer.Exit(130 if found.interrupted else int(not _any_answer(found)))
 
 
 def _label(path: Path, taken: dict[str, Any]) -> str:
     """A name for the problem of a file: that of the file, with its folder where another file has the same."""
     short = path.name.split(".")[0]
     return short if short not in taken else str(path)
-
-
-def _whole_numbers(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError as error:
-        raise InputError(f"--seeds needs whole numbers separated by commas, got {text!r}.") from error
 
 
 def _say_run(run: Any, done: int, total: int) -> None:

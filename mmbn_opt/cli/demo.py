@@ -6,31 +6,65 @@ from typing import Annotated, Any
 
 import typer
 
+from mmbn_opt.cli import choices
+from mmbn_opt.cli import options as opt
+
 __all__ = ["demo"]
 
 
+def _shipped() -> list[str]:
+    from mmbn_opt.data.datasets import dataset_names
+
+    return list(dataset_names())
+
+
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the results.")] = Path("demo-output"),
-    dataset: Annotated[str, typer.Option("--dataset", help="A shipped data set.")] = "car",
-    p: Annotated[float, typer.Option("--p", help="Desired posterior of the true class against a rival.")] = 0.9,
-    max_parents: Annotated[int, typer.Option("--max-parents", help="Most parents of a node.")] = 2,
-    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds.")] = 90.0,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed of the split and the search.")] = 0,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FOLDER", rich_help_panel=opt.OUTPUT, help="Folder for the results."),
+    ] = Path("demo-output"),
+    dataset: Annotated[
+        str,
+        typer.Option(
+            "--dataset",
+            metavar="NAME",
+            rich_help_panel=opt.DATA,
+            autocompletion=choices.completing(_shipped),
+            help="A shipped data set: iris, car, vote, corral or mofn-3-7-10.",
+        ),
+    ] = "car",
+    max_parents: opt.MaxParents = 2,
+    p: opt.P = 0.9,
+    time_limit: Annotated[
+        float, opt.num("--time-limit", "-l", panel=opt.SEARCH, metavar="SECONDS", help="Seconds for the search.")
+    ] = 90.0,
+    seed: Annotated[int, opt.whole("--seed", panel=opt.SEARCH, help="Of the split and the search.")] = 0,
+    verbose: opt.Verbose = 0,
+    quiet: opt.Quiet = False,
 ) -> None:
-    """Find the soft-margin-optimal network of a shipped data set and hold it against naive Bayes and TAN."""
+    """Show the main job: the network with the largest soft margin, held against naive Bayes and TAN."""
     import mmbn_opt as mm
     from mmbn_opt._budget import interruptible
     from mmbn_opt.cli.output import exit_status, say_result
+    from mmbn_opt.cli.problems import try_call
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
+    from mmbn_opt.cli.tables import stand_in
     from mmbn_opt.comparison.holdout import compare_accuracy
 
+    tried = mm.SoftMarginStructure(stand_in(), max_parents=max_parents, gamma=mm.log_odds(p))
+    try_call(tried, "auto", time_limit=time_limit, seed=seed)
+    loaded = mm.load_dataset(dataset, return_info=True)
     with open_folder(out) as folder:
         with interruptible():
-            train, test, info = _split(dataset, seed)
+            train, test, info = _split(*loaded, seed)
         formulation = mm.SoftMarginStructure(train, max_parents=max_parents, gamma=mm.log_odds(p))
         with Progress(time_limit) as progress, Keeper(folder):
-            result = found(mm.solve(formulation, time_limit=time_limit, seed=seed, callback=progress))
+            result = found(
+                mm.solve(
+                    formulation, time_limit=time_limit, seed=seed, verbose=opt.solver_log(verbose), callback=progress
+                )
+            )
         models = {
             "naive Bayes": mm.BayesianNetwork.fit(mm.naive_bayes(train), train),
             "TAN": mm.BayesianNetwork.fit(mm.tan_cmi(train), train),
@@ -51,14 +85,13 @@ def demo(
     raise typer.Exit(exit_status(result))
 
 
-def _split(dataset: str, seed: int) -> tuple[Any, Any, Any]:
+def _split(frame: Any, info: Any, seed: int) -> tuple[Any, Any, Any]:
     """Training rows, rows held out, and what the data set is."""
     import pandas as pd
 
     import mmbn_opt as mm
     from mmbn_opt.data.folds import holdout_rows
 
-    frame, info = mm.load_dataset(dataset, return_info=True)
     if frame.isna().any(axis=None):
         frame = frame.dropna().reset_index(drop=True)
     labels = pd.factorize(frame[info.target], sort=True)[0]

@@ -1,13 +1,20 @@
-"""Options that several commands share, and what they make."""
+"""Options that several commands share: their flags, how they are read, and where the help lists them."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mmbn_opt.exceptions import InputError
+from mmbn_opt.cli import choices
+from mmbn_opt.cli.parsing import number, whole_number
+from mmbn_opt.cli.remarks import Loudness, set_loudness
 
 __all__ = [
+    "DATA",
+    "OUTPUT",
+    "PROBLEM",
+    "SEARCH",
     "Acyclicity",
     "Candidates",
     "Categorical",
@@ -15,138 +22,223 @@ __all__ = [
     "Drop",
     "Ess",
     "Forbid",
-    "Gamma",
+    "HoldOut",
     "MaxParents",
     "Missing",
     "NaValues",
     "NoDiscretize",
     "Numeric",
+    "Out",
+    "P",
     "ParentSets",
+    "Quiet",
+    "RelGap",
     "Require",
     "Score",
+    "Seed",
     "Smoothing",
+    "Solver",
     "Spreadsheet",
     "Target",
-    "make_formulation",
-    "make_preparation",
-    "na_values",
-    "names_in",
-    "read",
+    "Test",
+    "Threads",
+    "TimeLimit",
+    "Verbose",
+    "chosen",
+    "num",
+    "solver_log",
+    "whole",
 ]
 
-Data = Annotated[Path, typer.Option("--data", help="CSV (.gz), Parquet or ARFF file.", show_default=False)]
-Target = Annotated[str, typer.Option("--target", help="Name of the class column.", show_default=False)]
-Score = Annotated[str, typer.Option("--score", help="sm, sbm, mdl, bic, bdeu or loglik.")]
-MaxParents = Annotated[int, typer.Option("--max-parents", help="Most parents of a node, the class counted.")]
-Gamma = Annotated[float, typer.Option("--p", help="Desired posterior of the true class against a rival, in (0.5, 1).")]
-Smoothing = Annotated[float, typer.Option("--smoothing", help="Pseudo-count of the parameters (1 is Laplace's).")]
-Ess = Annotated[float, typer.Option("--ess", help="Equivalent sample size of bdeu.")]
-Categorical = Annotated[str, typer.Option("--categorical", help="Columns to take as they are, separated by commas.")]
-Numeric = Annotated[str, typer.Option("--numeric", help="Columns to discretize by MDLP, separated by commas.")]
-Missing = Annotated[str, typer.Option("--missing", help="Missing cells: error, drop (their rows) or state.")]
+DATA, PROBLEM, SEARCH, OUTPUT = "Data", "Problem", "Search", "Output"
+"""Panels of the help."""
+
+
+def chosen(kind: type[StrEnum], *flags: str, panel: str, help: str) -> Any:
+    """An option whose values are those of an enumeration; Tab offers them."""
+    return typer.Option(
+        *flags, parser=choices.one_of(kind), metavar="NAME", autocompletion=choices.completing(lambda: list(kind)),
+        rich_help_panel=panel, help=help,
+    )  # fmt: skip
+
+
+def num(*flags: str, panel: str, help: str, metavar: str = "NUMBER") -> Any:
+    """An option that is a number."""
+    return typer.Option(*flags, parser=number, metavar=metavar, rich_help_panel=panel, help=help)
+
+
+def whole(*flags: str, panel: str, help: str, metavar: str = "N") -> Any:
+    """An option that is a whole number."""
+    return typer.Option(*flags, parser=whole_number, metavar=metavar, rich_help_panel=panel, help=help)
+
+
+def solver_log(verbose: int) -> bool | None:
+    """Whether the solver is to write its log, from the count of ``-v``; None leaves it to the solver."""
+    return True if verbose > 1 else None
+
+
+def _text(*flags: str, panel: str, help: str, metavar: str, required: bool = False) -> Any:
+    return typer.Option(*flags, metavar=metavar, rich_help_panel=panel, help=help, show_default=not required)
+
+
+def _louder(count: int) -> int:
+    if count:
+        set_loudness(Loudness(min(Loudness.USUAL + count, Loudness.DEBUG)))
+    return count
+
+
+def _quiet(wanted: bool) -> bool:
+    if wanted:
+        set_loudness(Loudness.QUIET)
+    return wanted
+
+
+Data = Annotated[
+    Path,
+    _text(
+        "--data", "-d", panel=DATA, metavar="FILE", required=True,
+        help="Table to learn from: CSV (.gz), Parquet or ARFF; - reads stdin.",
+    ),
+]  # fmt: skip
+Target = Annotated[
+    str, _text("--target", "-t", panel=DATA, metavar="COLUMN", required=True, help="Name of the class column.")
+]
+Categorical = Annotated[
+    str, _text("--categorical", panel=DATA, metavar="COLUMNS", help="Columns to take as they are, between commas.")
+]
+Numeric = Annotated[
+    str, _text("--numeric", panel=DATA, metavar="COLUMNS", help="Columns to discretize by MDLP, between commas.")
+]
+Missing = Annotated[
+    choices.Missing,
+    chosen(
+        choices.Missing, "--missing", panel=DATA,
+        help="Missing cells: error, drop (leave their rows out) or state (a value of its own).",
+    ),
+]  # fmt: skip
 NaValues = Annotated[
-    str, typer.Option("--na", help="Cell texts that mean missing, separated by commas (an empty cell always does).")
+    str,
+    _text(
+        "--na", panel=DATA, metavar="TEXTS",
+        help="Cell texts that mean missing, between commas (an empty cell always does).",
+    ),
+]  # fmt: skip
+NoDiscretize = Annotated[
+    bool,
+    typer.Option("--no-discretize", rich_help_panel=DATA, help="Refuse numeric columns instead of cutting them."),
 ]
-NoDiscretize = Annotated[bool, typer.Option("--no-discretize", help="Refuse numeric columns instead of cutting them.")]
-Drop = Annotated[str, typer.Option("--drop", help="Columns to leave out, separated by commas.")]
-Acyclicity = Annotated[str, typer.Option("--acyclicity", help="auto, order, order-printed or cluster.")]
+Drop = Annotated[str, _text("--drop", panel=DATA, metavar="COLUMNS", help="Columns to leave out, between commas.")]
+Test = Annotated[
+    Path | None,
+    _text(
+        "--test", panel=DATA, metavar="FILE",
+        help="Other rows, with their classes: the accuracy on them is told, and nothing is learned from them.",
+    ),
+]  # fmt: skip
+HoldOut = Annotated[
+    float | None,
+    num(
+        "--hold-out", panel=DATA, metavar="SHARE",
+        help="Hold out this share of the rows, class by class, and tell the accuracy on them; in (0, 1).",
+    ),
+]  # fmt: skip
+
+Score = Annotated[
+    str,
+    typer.Option(
+        "--score", "-c", parser=choices.one_of_names(choices.scores), metavar="NAME", rich_help_panel=PROBLEM,
+        autocompletion=choices.completing(choices.scores),
+        help="What is maximised: sm (soft margin), sbm (binary soft margin), mdl, bic, bdeu or loglik.",
+    ),
+]  # fmt: skip
+MaxParents = Annotated[
+    int, whole("--max-parents", "-k", panel=PROBLEM, help="Most parents of a node, the class counted.")
+]
+P = Annotated[
+    float,
+    num("--p", "-p", panel=PROBLEM, help="Desired posterior of the true class against a rival, in (0.5, 1)."),
+]
+Smoothing = Annotated[float, num("--smoothing", panel=PROBLEM, help="Pseudo-count of the parameters (1 is Laplace's).")]
+Ess = Annotated[float, num("--ess", panel=PROBLEM, help="Equivalent sample size, of bdeu only.")]
+Acyclicity = Annotated[
+    choices.Acyclicity,
+    chosen(
+        choices.Acyclicity, "--acyclicity", panel=PROBLEM,
+        help="Rows that forbid cycles: auto, order, order-printed (as in the paper) or cluster.",
+    ),
+]  # fmt: skip
 ParentSets = Annotated[
-    str, typer.Option("--parent-sets", help="For decomposable scores: all, or the papers' restricted ones (margin).")
-]
+    choices.ParentSets,
+    chosen(
+        choices.ParentSets, "--parent-sets", panel=PROBLEM,
+        help="For mdl, bic, bdeu, loglik: all, or the papers' restricted ones (margin).",
+    ),
+]  # fmt: skip
 Candidates = Annotated[
     int | None,
-    typer.Option("--candidates", help="Keep K candidate parents a node (a restricted class); all without it."),
+    whole("--candidates", panel=PROBLEM, help="Keep N candidate parents a node (a restricted class); else all."),
 ]
 Require = Annotated[
-    list[str] | None, typer.Option("--require", help='Edge "parent>child" that must be there; repeatable.')
-]
+    list[str] | None,
+    _text(
+        "--require", panel=PROBLEM, metavar="EDGE",
+        help='Edge "parent>child" that must be there (quote it); can be given again.',
+    ),
+]  # fmt: skip
 Forbid = Annotated[
-    list[str] | None, typer.Option("--forbid", help='Edge "parent>child" that must not be there; repeatable.')
-]
+    list[str] | None,
+    _text(
+        "--forbid", panel=PROBLEM, metavar="EDGE",
+        help='Edge "parent>child" that must not be there (quote it); can be given again.',
+    ),
+]  # fmt: skip
 
+Solver = Annotated[
+    str,
+    typer.Option(
+        "--solver", "-s", parser=choices.solver_name, metavar="NAME", rich_help_panel=SEARCH,
+        autocompletion=choices.completing(choices.solver_names_and_auto),
+        help="Solver, or auto, which chooses one; mmbn-opt solvers lists them.",
+    ),
+]  # fmt: skip
+TimeLimit = Annotated[
+    float | None,
+    num(
+        "--time-limit", "-l", panel=SEARCH, metavar="SECONDS",
+        help="Seconds for all of it, reading included; without it the search goes on to its own end.",
+    ),
+]  # fmt: skip
+RelGap = Annotated[
+    float,
+    num(
+        "--rel-gap", panel=SEARCH,
+        help="Stop when this relative gap between the answer and the bound is proved; 0 asks for the optimum.",
+    ),
+]  # fmt: skip
+Threads = Annotated[int, whole("--threads", "-j", panel=SEARCH, help="Threads of the solver.")]
+Seed = Annotated[int, whole("--seed", panel=SEARCH, help="Of everything that is drawn at random.")]
+
+Out = Annotated[
+    Path, _text("--out", "-o", panel=OUTPUT, metavar="FOLDER", required=True, help="Folder for the results.")
+]
 Spreadsheet = Annotated[
     bool,
     typer.Option(
-        "--spreadsheet",
+        "--spreadsheet", rich_help_panel=OUTPUT,
         help="Put an apostrophe before texts that a spreadsheet would run as formulas (=cmd, @x, -1+2, +1).",
     ),
-]
-
-
-def make_preparation(
-    data: Path, target: str, categorical: str, numeric: str, missing: str, na: str, no_discretize: bool, drop: str
-) -> Any:
-    """Read and prepare a table."""
-    from mmbn_opt.data.preparation import Kind, prepare
-    from mmbn_opt.interop.writable import refuse_unwritable
-
-    if missing not in ("error", "drop", "state"):
-        raise InputError(f"--missing must be error, drop or state, got {missing!r}.")
-    kinds: dict[str, Kind] = dict.fromkeys(names_in(categorical), "categorical")
-    for name in names_in(numeric):
-        if name in kinds:
-            raise InputError(f"Column {name!r} is named by both --categorical and --numeric.")
-        kinds[name] = "numeric"
-    frame = read(data, target, na, drop)
-    made = prepare(frame, target, kinds=kinds, missing=missing, discretize=not no_discretize)  # type: ignore[arg-type]
-    refuse_unwritable((*made.data.features, made.data.target))
-    return made
-
-
-def read(data: Path, target: str, na: str, drop: str) -> Any:
-    """The table without the columns to leave out; the class column must stay."""
-    from mmbn_opt.data.columns import left_out
-    from mmbn_opt.data.readers import read_table
-
-    return left_out(read_table(data, na_values=na_values(na)), names_in(drop), target)
-
-
-def na_values(text: str) -> tuple[str, ...]:
-    """Cell texts that mean missing; an empty cell always does."""
-    return ("", *names_in(text))
-
-
-def make_formulation(
-    dataset: Any,
-    *,
-    score: str,
-    max_parents: int,
-    p: float,
-    smoothing: float,
-    ess: float,
-    acyclicity: str,
-    parent_sets: str,
-    require: list[str] | None,
-    forbid: list[str] | None,
-    candidates: int | None = None,
-) -> Any:
-    """Formulation of the ``structure`` and ``export`` commands."""
-    from mmbn_opt.formulations.structure.by_score import SCORES, score_names, structure_formulation
-    from mmbn_opt.heuristics import restrict_candidates
-
-    if score not in SCORES:
-        raise InputError(f"--score must be {score_names()}, got {score!r}.")
-    shared: dict[str, Any] = {
-        "max_parents": max_parents,
-        "smoothing": smoothing,
-        "acyclicity": acyclicity,
-        "required_edges": _edges("--require", require),
-        "forbidden_edges": _edges("--forbid", forbid),
-        "restriction": None if candidates is None else restrict_candidates(dataset, candidates),
-    }
-    return structure_formulation(score, dataset, p=p, ess=ess, parent_sets=parent_sets, **shared)
-
-
-def names_in(text: str) -> list[str]:
-    """Names that are separated by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _edges(option: str, texts: list[str] | None) -> tuple[tuple[str, str], ...]:
-    edges = []
-    for text in texts or ():
-        parent, arrow, child = text.partition(">")
-        if not (parent.strip() and arrow and child.strip()):
-            raise InputError(f'{option} needs "parent>child", got {text!r}.')
-        edges.append((parent.strip(), child.strip()))
-    return tuple(edges)
+]  # fmt: skip
+Verbose = Annotated[
+    int,
+    typer.Option(
+        "--verbose", "-v", count=True, callback=_louder, is_eager=True, rich_help_panel=OUTPUT, show_default=False,
+        help="Say more on stderr: the log; -vv also what helps to find a fault, and the solver's own log.",
+    ),
+]  # fmt: skip
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", callback=_quiet, is_eager=True, rich_help_panel=OUTPUT, show_default=False,
+        help="Say nothing on stderr but errors: no progress, no remarks.",
+    ),
+]  # fmt: skip

@@ -7,104 +7,186 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
 from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["parameters"]
 
+_STRUCTURES = ("nb", "tan-cmi", "tan-cr", "omi", "omisp", "ro")
+
 
 def parameters(
     data: opt.Data,
     target: opt.Target,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the results.", show_default=False)],
+    out: opt.Out,
     structure: Annotated[
-        str, typer.Option("--structure", help="nb, tan-cmi, tan-cr, omi, omisp, ro, or a BIF file.")
+        str,
+        typer.Option(
+            "--structure",
+            metavar="NAME|FILE",
+            rich_help_panel=opt.PROBLEM,
+            autocompletion=choices.completing(lambda: _STRUCTURES),
+            help="nb (naive Bayes), tan-cmi, tan-cr, omi, omisp, ro, or a BIF file.",
+        ),
     ] = "nb",
     method: Annotated[
-        str, typer.Option("--method", help="ml, cg-mm (smooth margin), cg-cl or relaxation (convex).")
-    ] = "cg-mm",
+        choices.Method,
+        opt.chosen(
+            choices.Method,
+            "--method",
+            "-M",
+            panel=opt.PROBLEM,
+            help="ml (counts), cg-mm (smooth margin), cg-cl (conditional likelihood) or relaxation (convex).",
+        ),
+    ] = choices.Method.CG_MM,
     lam: Annotated[
         str | None,
         typer.Option(
-            "--lam", help='Scale of the margin; 0.05 for cg-mm, 0.1 for relaxation by default; "cv" to choose it.'
+            "--lam",
+            metavar="NUMBER|cv",
+            rich_help_panel=opt.PROBLEM,
+            help='Scale of the margin; 0.05 for cg-mm, 0.1 for relaxation by default; "cv" to choose it.',
         ),
     ] = None,
-    kappa: Annotated[float, typer.Option("--kappa", help="Rounding of the hinge for cg-mm.")] = 0.1,
+    kappa: Annotated[float, opt.num("--kappa", panel=opt.PROBLEM, help="Rounding of the hinge for cg-mm.")] = 0.1,
     iterations: Annotated[
-        str, typer.Option("--iterations", help='Limit of cg-mm and cg-cl, which regularizes; "cv" to choose it.')
+        str,
+        typer.Option(
+            "--iterations",
+            metavar="N|cv",
+            rich_help_panel=opt.PROBLEM,
+            help='Limit of cg-mm and cg-cl, which regularizes; "cv" to choose it.',
+        ),
     ] = "100",
     validation: Annotated[
         float | None,
-        typer.Option("--validation", help="Share of the rows to watch for early stopping, instead of a choice."),
+        opt.num(
+            "--validation",
+            panel=opt.PROBLEM,
+            metavar="SHARE",
+            help="Share of the training rows to watch for early stopping, instead of a choice; in (0, 1).",
+        ),
     ] = None,
     normalization: Annotated[
-        str, typer.Option("--normalization", help="Of the relaxation: hybrid, floor or published.")
-    ] = "hybrid",
+        choices.Normalization,
+        opt.chosen(
+            choices.Normalization,
+            "--normalization",
+            panel=opt.PROBLEM,
+            help="Of the relaxation: hybrid, floor or published.",
+        ),
+    ] = choices.Normalization.HYBRID,
     B: Annotated[
-        float | None, typer.Option("--B", help="Weight of the slacks in the papers' form; instead of --lam.")
+        float | None,
+        opt.num("--B", panel=opt.PROBLEM, help="Weight of the slacks in the papers' form; instead of --lam."),
     ] = None,
-    alpha: Annotated[float, typer.Option("--alpha", help="Weight of the likelihood in the hybrid relaxation.")] = 0.03,
-    min_prob: Annotated[float, typer.Option("--min-prob", help="Smallest probability in the relaxation.")] = 1e-6,
-    rel_gap: Annotated[float, typer.Option("--rel-gap", help="Stop the relaxation at this certified gap.")] = 1e-4,
-    solver: Annotated[str, typer.Option("--solver", help="Solver name, or auto.")] = "auto",
-    time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds.")] = None,
-    threads: Annotated[int, typer.Option("--threads", help="Threads.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
+    alpha: Annotated[
+        float, opt.num("--alpha", panel=opt.PROBLEM, help="Weight of the likelihood in the hybrid relaxation.")
+    ] = 0.03,
+    min_prob: Annotated[
+        float, opt.num("--min-prob", panel=opt.PROBLEM, help="Smallest probability in the relaxation.")
+    ] = 1e-6,
     smoothing: opt.Smoothing = 1.0,
+    rel_gap: opt.RelGap = 1e-4,
+    solver: opt.Solver = "auto",
+    time_limit: opt.TimeLimit = None,
+    threads: opt.Threads = 1,
+    seed: opt.Seed = 0,
     categorical: opt.Categorical = "",
     numeric: opt.Numeric = "",
-    missing: opt.Missing = "error",
+    missing: opt.Missing = choices.Missing.ERROR,
     na: opt.NaValues = "NA,NaN,?",
     drop: opt.Drop = "",
     no_discretize: opt.NoDiscretize = False,
+    test: opt.Test = None,
+    hold_out: opt.HoldOut = None,
+    verbose: opt.Verbose = 0,
+    quiet: opt.Quiet = False,
 ) -> None:
-    """Learn the parameters of a structure: maximum likelihood, smooth margin or conditional likelihood."""
+    """Learn the parameters of a given structure: by counts, smooth margin, conditional likelihood or relaxation.
+
+    Ctrl-C ends the search: what was found so far is written.
+    """
     from mmbn_opt._budget import interruptible, now
 
     started = now()
+    from mmbn_opt.cli.accuracy import HeldOut, as_record, for_report, say_training
     from mmbn_opt.cli.output import exit_status, say_result, time_left
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
+    from mmbn_opt.cli.tables import Table, kinds_of, prepared
+    from mmbn_opt.networks.network import BayesianNetwork
     from mmbn_opt.scores.predictive import classification_rate, conditional_log_likelihood, log_likelihood
     from mmbn_opt.solving.settings import SolveSettings
-    from mmbn_opt.tuning.parameters import METHODS, Learning, ParameterSettings, as_network
+    from mmbn_opt.tuning.parameters import Learning, ParameterSettings, as_network
 
-    if method not in METHODS:
-        raise InputError(f"--method must be one of {', '.join(METHODS)}, got {method!r}.")
     settings = ParameterSettings(
-        method=cast(Any, method), lam=_lam(lam, method, B), B=B, kappa=kappa, iterations=_iterations(iterations),
-        validation=validation or None, normalization=normalization, alpha=alpha, min_prob=min_prob,
-        smoothing=smoothing, solver=solver, seed=seed,
-        call=SolveSettings(rel_gap=rel_gap, threads=threads, seed=seed),
+        method=cast(Any, method.value), lam=_lam(lam, method.value, B), B=B, kappa=kappa,
+        iterations=_iterations(iterations), validation=validation or None, normalization=normalization.value,
+        alpha=alpha, min_prob=min_prob, smoothing=smoothing, solver=solver, seed=seed,
+        call=SolveSettings(rel_gap=rel_gap, threads=threads, seed=seed, verbose=opt.solver_log(verbose)),
     )  # fmt: skip
+    with interruptible():
+        edges = _edges_of(structure, target)
+        _try(settings, time_limit)
+        kinds = kinds_of(categorical, numeric)
+        table = Table(data, target, na, drop, test, hold_out, seed)
     with open_folder(out) as folder:
         with interruptible():
-            preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize, drop)
-            for line in preparation.describe(remarks=False):
-                remark(line)
-            dataset = preparation.data
-            graph = _structure(structure, dataset, seed, smoothing)
+            rows = table.read()
+            dataset = prepared(rows.learned, target, kinds, missing, no_discretize).data
+            graph = _structure(structure, edges, dataset, seed, smoothing)
             learning = Learning.of(dataset, graph, settings)
+            counted = {}
+            if rows.held_out is not None and method is not choices.Method.ML:
+                counted["the same structure by ml"] = BayesianNetwork.fit(graph, dataset, smoothing)
+            held_out = HeldOut(rows.held_out, rows.where, counted)
         if learning.by_choice:
             learning = _chosen(learning, time_left(time_limit, started))
-        keeper = Keeper(folder, lambda states, model: as_network(model), opt.na_values(na))
+        keeper = Keeper(folder, lambda states, model: as_network(model), table.na_values)
         with Progress(time_limit) as progress, keeper:
             result = learning.solve(time_left(time_limit, started), progress)
         result = replace(found(result), model=as_network(result.model))
+        rates = held_out.rates(result.model, f"this network ({method.value})")
+        training = classification_rate(result.model, dataset)
 
         def say() -> None:
             say_result(result)
-            if method == "ml":
+            if method is choices.Method.ML:
                 typer.echo(f"log-likelihood: {log_likelihood(result.model, dataset):.6f}")
                 typer.echo(f"conditional log-likelihood: {conditional_log_likelihood(result.model, dataset):.6f}")
-            rate = classification_rate(result.model, dataset)
-            typer.echo(f"accuracy on all {dataset.n_samples} rows given: {rate:.4f}")
+            held_out.say(rates)
+            say_training(training, dataset.n_samples, held_out=bool(rates))
 
         hand_over(
-            result, folder, say, title=f"{learning.formulation.title} on {data.name}", na_values=opt.na_values(na)
-        )
+            result, folder, say, title=f"{learning.formulation.title} on {data.name}", comparison=for_report(rates),
+            accuracy=as_record(rates, training, dataset.n_samples), na_values=table.na_values,
+        )  # fmt: skip
     raise typer.Exit(exit_status(result))
+
+
+def _try(settings: Any, time_limit: float | None) -> None:
+    """Check all settings on a small table."""
+    from mmbn_opt.cli.problems import try_call
+    from mmbn_opt.cli.tables import stand_in
+    from mmbn_opt.data.folds import draw_rows
+    from mmbn_opt.formulations.base import Formulation
+    from mmbn_opt.heuristics import naive_bayes
+    from mmbn_opt.networks.smoothing import as_smoothing
+    from mmbn_opt.solving.settings import SolveSettings
+    from mmbn_opt.tuning.parameters import Learning
+
+    SolveSettings(time_limit=time_limit)
+    as_smoothing(settings.smoothing)
+    small = stand_in()
+    learning = Learning.of(small, naive_bayes(small), settings)
+    share = settings.validation
+    if share is not None and not 0.0 < share < 1.0:  # a small share of few rows is none, and is not what is asked here
+        draw_rows(small, share, settings.seed)
+    if isinstance(learning.formulation, Formulation):
+        try_call(learning.formulation, learning.solver, **learning.call.given())
 
 
 def _lam(text: str | None, method: str, B: float | None) -> float | str | None:
@@ -142,13 +224,19 @@ def _chosen(learning: Any, seconds: float | None) -> Any:
     return chosen
 
 
-def _structure(name: str, dataset: Any, seed: int, smoothing: float) -> Any:
-    from mmbn_opt.heuristics.named import STRUCTURES, make_structure
+def _edges_of(structure: str, target: str) -> Any:
+    """Edges of a BIF file, which is read before the table is; None for a structure that the table decides on."""
+    if choices.nearest(structure, _STRUCTURES) is not None:
+        return None
+    if not Path(structure).suffix:
+        raise InputError(f"--structure must be one of {', '.join(_STRUCTURES)} or a BIF file, got {structure!r}.")
     from mmbn_opt.interop.bif import read_bif
-    from mmbn_opt.networks.structure import from_edges
 
-    if name in STRUCTURES:
-        return make_structure(name, dataset, seed=seed, smoothing=smoothing)
-    if not Path(name).suffix:
-        raise InputError(f"--structure must be one of {', '.join(STRUCTURES)} or a BIF file, got {name!r}.")
-    return from_edges(dataset, read_bif(name, dataset.class_name).structure.edges)
+    return read_bif(structure, target).structure.edges
+
+
+def _structure(name: str, edges: Any, dataset: Any, seed: int, smoothing: float) -> Any:
+    from mmbn_opt.heuristics.named import make_structure
+
+    given = choices.nearest(name, _STRUCTURES) if edges is None else edges
+    return make_structure(given, dataset, seed=seed, smoothing=smoothing)

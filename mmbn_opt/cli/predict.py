@@ -1,80 +1,106 @@
 """``mmbn-opt predict``: classes and probabilities of new rows."""
 
-import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
 from mmbn_opt.cli.remarks import remark
-from mmbn_opt.exceptions import InputError
 
 __all__ = ["predict"]
 
 
 def predict(
     model: Annotated[
-        Path, typer.Option("--model", help="Folder that a command wrote, or its model.json.", show_default=False)
+        Path,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="FOLDER",
+            rich_help_panel=opt.DATA,
+            show_default=False,
+            help="Folder that a command wrote, or its model.json.",
+        ),
     ],
     data: Annotated[
-        Path, typer.Option("--data", help="Rows to classify: CSV (.gz), Parquet or ARFF.", show_default=False)
+        Path,
+        typer.Option(
+            "--data",
+            "-d",
+            metavar="FILE",
+            rich_help_panel=opt.DATA,
+            show_default=False,
+            help="Rows to classify: CSV (.gz), Parquet or ARFF.",
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="CSV file for the predictions.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            rich_help_panel=opt.OUTPUT,
+            show_default=False,
+            help="CSV file for the predictions.",
+        ),
+    ],
     na: Annotated[
         str | None,
         typer.Option(
-            "--na", help="Cell texts that mean missing, separated by commas; those that the model was learned with."
+            "--na",
+            metavar="TEXTS",
+            rich_help_panel=opt.DATA,
+            help="Cell texts that mean missing, between commas; by default those that the model was learned with.",
         ),
     ] = None,
     drop: opt.Drop = "",
     unseen: Annotated[
-        str, typer.Option("--unseen", help="Labels never seen in training: summed out and told (warn), missing, error.")
-    ] = "warn",
+        choices.Unseen,
+        opt.chosen(
+            choices.Unseen,
+            "--unseen",
+            panel=opt.DATA,
+            help="Labels never seen in training: summed out and told (warn), missing (in silence), or error.",
+        ),
+    ] = choices.Unseen.WARN,
     spreadsheet: opt.Spreadsheet = False,
+    verbose: opt.Verbose = 0,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Classify rows; where the file has the class column too, say how many were right."""
     import numpy as np
     import pandas as pd
 
+    from mmbn_opt.cli.accuracy import rate_of
+    from mmbn_opt.cli.tables import na_values, names_in, read, refuse_absent
     from mmbn_opt.data.columns import left_out
-    from mmbn_opt.data.readers import NA_VALUES, read_table
-    from mmbn_opt.data.unseen import UNSEEN
-    from mmbn_opt.interop.atomic import write_bytes_atomic
+    from mmbn_opt.data.readers import NA_VALUES
+    from mmbn_opt.interop.atomic import refuse_unwritable, write_bytes_atomic
     from mmbn_opt.interop.csv_text import csv_content
     from mmbn_opt.interop.models import find_model, load_model
     from mmbn_opt.mixtures.classifier import MixtureClassifier
 
-    if unseen not in UNSEEN:
-        raise InputError(f"--unseen must be {', '.join(UNSEEN)}, got {unseen!r}.")
+    refuse_absent(data)
+    refuse_unwritable(out)
     path, notice = find_model(model)
     if notice:
-        typer.echo(notice, err=True)
+        remark(notice)
     fitted = load_model(path)
-    missing = fitted.na_values if na is None else opt.na_values(na)
-    frame = left_out(read_table(data, na_values=NA_VALUES if missing is None else missing), opt.names_in(drop))
+    known = fitted.na_values or NA_VALUES
+    frame = left_out(read(data, known if na is None else na_values(na)), names_in(drop))
     if isinstance(fitted, MixtureClassifier):
         name, classes, states = fitted.class_name, fitted.classes, fitted.classes.tolist()
         probabilities = fitted.predict_proba(frame)
     else:
         name, classes, states = fitted.target.name, fitted.classes, list(fitted.target.states)
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            probabilities = fitted.predict_proba(frame, unseen=unseen)  # type: ignore[arg-type]
-        for one in told:
-            remark(str(one.message).replace('unseen="', "--unseen ").replace('"', ""))
-    codes = np.argmax(probabilities, axis=1)
-    table = pd.DataFrame({name: classes[codes]})
+        probabilities = fitted.predict_proba(frame, unseen=unseen.value)
+    table = pd.DataFrame({name: classes[np.argmax(probabilities, axis=1)]})
     for k, label in enumerate(states):
         table[f"P({name}={label})"] = probabilities[:, k]
     write_bytes_atomic(out, csv_content(table, spreadsheet=spreadsheet))
     typer.echo(f"{len(table)} rows classified: {out}")
-    if name in frame.columns and len(frame):
-        if isinstance(fitted, MixtureClassifier):
-            truth = frame[name].map({label: k for k, label in enumerate(states)}).fillna(-1).to_numpy(dtype=np.intp)
-        else:
-            truth = fitted.target.encode(frame[name], unseen="missing")
-        known = truth >= 0
-        if known.any():
-            right = int((truth[known] == codes[known]).sum())
-            typer.echo(f"accuracy: {right / known.sum():.4f} ({right} of {int(known.sum())} labelled rows)")
+    rate = rate_of(fitted, frame, probabilities)
+    if rate is not None:
+        typer.echo(f"accuracy: {rate.accuracy:.4f} ({rate.right} of {rate.rows} labelled rows)")

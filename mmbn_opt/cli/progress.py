@@ -5,7 +5,7 @@ import sys
 from types import TracebackType
 from typing import Any
 
-from mmbn_opt.cli.remarks import remark
+from mmbn_opt.cli.remarks import Loudness, loudness, remark
 from mmbn_opt.results.trace import TraceRecord
 
 __all__ = ["Progress"]
@@ -31,7 +31,7 @@ class Progress:
         self._next_line = 0.0
 
     def __enter__(self) -> "Progress":
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and loudness() > Loudness.QUIET:
             from rich.console import Console
             from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
             from rich.progress import Progress as Bar

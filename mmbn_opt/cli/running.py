@@ -141,6 +141,7 @@ def hand_over(
     comparison: list[dict[str, Any]] | None = None,
     extra: Mapping[str, bytes] | None = None,
     na_values: tuple[str, ...] | None = None,
+    accuracy: Mapping[str, Any] | None = None,
 ) -> None:
     """Say the answer, then write it: it must not be lost with a disk that is full, nor with a reader who has left."""
     from mmbn_opt.display.report import render_report
@@ -149,7 +150,7 @@ def hand_over(
     result = replace(result, model=_remembering(result.model, na_values))
     with saying_first(say):
         report = render_report(result, comparison=comparison, title=title, command=command_line())
-        writing(folder, lambda: write_result_files(result, folder, report_html=report, extra=extra))
+        writing(folder, lambda: write_result_files(result, folder, report_html=report, extra=extra, accuracy=accuracy))
     typer.echo(f"report: {folder.path / 'report.html'}")
 
 

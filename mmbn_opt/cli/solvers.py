@@ -2,16 +2,24 @@
 
 import typer
 
+from mmbn_opt.cli import options as opt
+
 __all__ = ["solvers"]
 
 
-def solvers() -> None:
+def solvers(verbose: opt.Verbose = 0, quiet: opt.Quiet = False) -> None:
     """List the solvers: version, licence, what they accept, why one is not available."""
     from mmbn_opt.solving.dispatch import AUTO_RULES
     from mmbn_opt.solving.dispatch import solvers as table
 
-    for row in table().itertuples():
+    rows = list(table().itertuples())
+    width = max(len(str(row.name)) for row in rows)
+    for row in rows:
         state = f"{row.version}" if row.available else "not available"
-        typer.echo(f"{row.name:<10} {state:<14} {row.licence:<28} {row.title}")
-        typer.echo(f"{'':<10} accepts: {row.accepts}" + ("" if row.available else f"; {row.reason}"))
-    typer.echo("auto: " + "; ".join(f"{rule.kind}, {rule.condition} -> {rule.solver}" for rule in AUTO_RULES))
+        typer.echo(f"{row.name:<{width}}  {row.title}, {state}; {row.licence}")
+        typer.echo(f"{'':<{width}}  accepts: {row.accepts}")
+        if not row.available:
+            typer.echo(f"{'':<{width}}  {row.reason}")
+    typer.echo("auto chooses the first line that fits:")
+    for rule in AUTO_RULES:
+        typer.echo(f"  {rule.solver:<{width}}  {rule.kind}, {rule.condition}")

@@ -1,14 +1,13 @@
 """``mmbn-opt structure``: the best structure for a score, with its proof."""
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import typer
 
+from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
 from mmbn_opt.cli.output import exit_status, say_result, time_left
-from mmbn_opt.cli.remarks import remark
 
 __all__ = ["structure"]
 
@@ -16,63 +15,83 @@ __all__ = ["structure"]
 def structure(
     data: opt.Data,
     target: opt.Target,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the results.", show_default=False)],
+    out: opt.Out,
     score: opt.Score = "sm",
     max_parents: opt.MaxParents = 2,
-    p: opt.Gamma = 0.9,
-    solver: Annotated[str, typer.Option("--solver", help="Solver name, or auto; see mmbn-opt solvers.")] = "auto",
-    time_limit: Annotated[
-        float | None, typer.Option("--time-limit", help="Seconds, reading included; without it to proof.")
-    ] = None,
-    rel_gap: Annotated[
-        float, typer.Option("--rel-gap", help="Stop at this proved relative gap; 0 asks for a proof.")
-    ] = 0.0,
-    threads: Annotated[int, typer.Option("--threads", help="Threads of the solver.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
+    p: opt.P = 0.9,
+    solver: opt.Solver = "auto",
+    time_limit: opt.TimeLimit = None,
+    rel_gap: opt.RelGap = 0.0,
+    threads: opt.Threads = 1,
+    seed: opt.Seed = 0,
     smoothing: opt.Smoothing = 1.0,
     ess: opt.Ess = 1.0,
     categorical: opt.Categorical = "",
     numeric: opt.Numeric = "",
-    missing: opt.Missing = "error",
+    missing: opt.Missing = choices.Missing.ERROR,
     na: opt.NaValues = "NA,NaN,?",
     drop: opt.Drop = "",
     no_discretize: opt.NoDiscretize = False,
-    acyclicity: opt.Acyclicity = "auto",
-    parent_sets: opt.ParentSets = "all",
+    test: opt.Test = None,
+    hold_out: opt.HoldOut = None,
+    acyclicity: opt.Acyclicity = choices.Acyclicity.AUTO,
+    parent_sets: opt.ParentSets = choices.ParentSets.ALL,
     candidates: opt.Candidates = None,
     require: opt.Require = None,
     forbid: opt.Forbid = None,
+    verbose: opt.Verbose = 0,
+    quiet: opt.Quiet = False,
 ) -> None:
-    """Find the structure with the best score and say how good it is."""
+    """Find the structure with the best score, and prove how good it is.
+
+    It shows the incumbent (the best network so far), the bound (what no network can exceed) and the gap between them.
+
+    Ctrl-C ends the search: what was found so far is written.
+    """
     from mmbn_opt._budget import interruptible, now
 
     started = now()
+    from mmbn_opt.cli.accuracy import HeldOut, as_record, for_report, say_training
+    from mmbn_opt.cli.problems import Problem, try_call
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
+    from mmbn_opt.cli.tables import Table, kinds_of, prepared
+    from mmbn_opt.heuristics import naive_bayes, tan_cmi
+    from mmbn_opt.networks.network import BayesianNetwork
+    from mmbn_opt.scores.predictive import classification_rate
     from mmbn_opt.solving.dispatch import solve
 
+    problem = Problem(
+        score, max_parents, p, smoothing, ess, acyclicity, parent_sets, require, forbid, candidates
+    )  # fmt: skip
+    call: dict[str, Any] = {"rel_gap": rel_gap, "threads": threads, "seed": seed, "verbose": opt.solver_log(verbose)}
+    with interruptible():
+        try_call(problem.tried(), solver, time_limit=time_limit, **call)
+        kinds = kinds_of(categorical, numeric)
+        table = Table(data, target, na, drop, test, hold_out, seed)
     with open_folder(out) as folder:
         with interruptible():
-            preparation = opt.make_preparation(data, target, categorical, numeric, missing, na, no_discretize, drop)
-            for line in preparation.describe(remarks=False):
-                remark(line)
-            formulation = opt.make_formulation(
-                preparation.data, score=score, max_parents=max_parents, p=p, smoothing=smoothing, ess=ess,
-                acyclicity=acyclicity, parent_sets=parent_sets, require=require, forbid=forbid, candidates=candidates,
-            )  # fmt: skip
-        with Progress(time_limit) as progress, Keeper(folder, na_values=opt.na_values(na)):
-            result = solve(
-                formulation,
-                solver,
-                time_limit=time_left(time_limit, started),
-                rel_gap=rel_gap,
-                threads=threads,
-                seed=seed,
-                callback=progress,
-            )
+            rows = table.read()
+            train = prepared(rows.learned, target, kinds, missing, no_discretize).data
+            formulation = problem.formulation(train)
+            others = {}
+            if rows.held_out is not None:
+                for name, graph in (("naive Bayes", naive_bayes(train)), ("TAN", tan_cmi(train))):
+                    others[name] = BayesianNetwork.fit(graph, train, smoothing)
+            held_out = HeldOut(rows.held_out, rows.where, others)
+        with Progress(time_limit) as progress, Keeper(folder, na_values=table.na_values):
+            result = solve(formulation, solver, time_limit=time_left(time_limit, started), callback=progress, **call)
         result = replace(found(result), settings={**result.settings, "time_limit": time_limit})
+        rates = held_out.rates(result.model, "this network")
+        training = classification_rate(result.model, train)
+
+        def say() -> None:
+            say_result(result)
+            held_out.say(rates)
+            say_training(training, train.n_samples, held_out=bool(rates))
+
         hand_over(
-            result, folder, lambda: say_result(result), title=f"{formulation.title} of {data.name}",
-            na_values=opt.na_values(na),
+            result, folder, say, title=f"{formulation.title} of {data.name}", comparison=for_report(rates),
+            accuracy=as_record(rates, training, train.n_samples), na_values=table.na_values,
         )  # fmt: skip
     raise typer.Exit(exit_status(result))

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
-from mmbn_opt._arguments import check_arguments, whole
+from mmbn_opt._arguments import check_arguments, is_whole, whole
 from mmbn_opt._budget import interruptible, noting_signals, until_interrupted
 from mmbn_opt.comparison._isolated import cancel, execute_unless_cancelled, withdraw
 from mmbn_opt.comparison.machine import can_measure_memory
 from mmbn_opt.comparison.plan import (
     LeftOut,
     Limits,
+    Plan,
     PlannedRun,
     labelled_formulations,
     labelled_solvers,
@@ -27,7 +28,7 @@ from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solving.settings import SolveSettings
 
-__all__ = ["Progress", "compare"]
+__all__ = ["Progress", "compare", "plan_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -108,21 +109,11 @@ def compare(
     [['highs', 'OPTIMAL', True, True, True]]
     """
     check_arguments(compare, locals())
-    settings = SolveSettings(time_limit=time_limit, rel_gap=rel_gap, abs_gap=abs_gap, threads=threads)
-    limits = Limits(settings, grace, memory_limit)
-    if memory_limit is not None and not can_measure_memory():
-        raise InputError("memory_limit needs Linux, where the memory of another process can be read; leave it out.")
-    everything = isinstance(solvers, str) and solvers == "all"
-    plan = make_plan(
-        labelled_formulations(formulations),
-        labelled_solvers(solvers),
-        _checked_seeds(seeds),
-        limits,
-        everything=everything,
-    )
-    if not plan.runs:
-        reasons = "; ".join(f"{pair.solver} on {pair.formulation}: {pair.reason}" for pair in plan.left_out)
-        raise InputError(f"No solver can run any of the formulations. {reasons or 'See mmbn_opt.solvers().'}")
+    plan = plan_of(
+        formulations, solvers, time_limit=time_limit, seeds=seeds, n_jobs=n_jobs, grace=grace,
+        memory_limit=memory_limit, rel_gap=rel_gap, abs_gap=abs_gap, threads=threads,
+    )  # fmt: skip
+    everything = _everything(solvers)
     store = RunStore(folder)
     done = {run.key: record for run in plan.runs if (record := store.find(run)) is not None}
     if rerun_failed:
@@ -148,6 +139,50 @@ def compare(
         left_out += dict.fromkeys(LeftOut(run.formulation, run.solver, run.detail) for run in refused)
         finished = [run for run in finished if run.outcome is not RunOutcome.REFUSED]
     return Comparison(finished, left_out, interrupted=interrupted)
+
+
+def plan_of(
+    formulations: Formulation | Iterable[Formulation] | Mapping[str, Formulation],
+    solvers: str | Solver | Iterable[str | Solver] | Mapping[str, str | Solver] = "all",
+    *,
+    time_limit: float | None,
+    seeds: Sequence[int],
+    n_jobs: int | None = None,
+    grace: float = 10.0,
+    memory_limit: float | None = None,
+    rel_gap: float | None = None,
+    abs_gap: float | None = None,
+    threads: int | None = None,
+) -> Plan:
+    """The runs of a comparison; everything that it is called with is checked here, before any work.
+
+    Parameters are those of `compare`.
+
+    Raises
+    ------
+    InputError
+    """
+    settings = SolveSettings(time_limit=time_limit, rel_gap=rel_gap, abs_gap=abs_gap, threads=threads)
+    limits = Limits(settings, grace, memory_limit)
+    if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
+        raise InputError(f"n_jobs must be a whole number other than 0 (-1 for all cores), got {n_jobs!r}.")
+    if memory_limit is not None and not can_measure_memory():
+        raise InputError("memory_limit needs Linux, where the memory of another process can be read; leave it out.")
+    plan = make_plan(
+        labelled_formulations(formulations),
+        labelled_solvers(solvers),
+        _checked_seeds(seeds),
+        limits,
+        everything=_everything(solvers),
+    )
+    if not plan.runs:
+        reasons = "; ".join(f"{pair.solver} on {pair.formulation}: {pair.reason}" for pair in plan.left_out)
+        raise InputError(f"No solver can run any of the formulations. {reasons or 'See mmbn_opt.solvers().'}")
+    return plan
+
+
+def _everything(solvers: object) -> bool:
+    return isinstance(solvers, str) and solvers == "all"
 
 
 def _execute(pending: Sequence[PlannedRun], token: str, n_jobs: int | None, keep: Callable[[RunRecord], None]) -> None:

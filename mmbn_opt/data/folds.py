@@ -117,5 +117,5 @@ def _draw(order: Rows, codes: NDArray[np.integer], fraction: float, *, keep: int
         count = min(round(fraction * len(rows)), len(rows) - keep)
         held_out[rows[: max(count, 0)]] = True
     if not held_out.any():
-        raise InputError(f"A share of {fraction:g} of {len(order)} rows leaves no row to validate on; raise it.")
+        raise InputError(f"validation={fraction:g} of {len(order)} rows leaves no row to validate on; raise it.")
     return held_out

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["ensure_directory", "write_bytes_atomic", "write_text_atomic"]
+__all__ = ["ensure_directory", "refuse_unwritable", "write_bytes_atomic", "write_text_atomic"]
 
 
 def write_bytes_atomic(path: str | Path, content: bytes) -> Path:
@@ -42,9 +42,8 @@ def write_bytes_atomic(path: str | Path, content: bytes) -> Path:
         if given.exists() and not given.is_file() and not given.is_dir():
             given.write_bytes(content)
             return given
-        target = Path(os.path.realpath(given))
-        _refuse_unwritable(given, target)
-        _replace(target, content)
+        refuse_unwritable(given)
+        _replace(Path(os.path.realpath(given)), content)
     except OSError as error:
         raise InputError(
             f"Cannot write {str(given)!r}: {error.strerror or error}. Free the place or choose another path."
@@ -81,7 +80,16 @@ def ensure_directory(path: str | Path) -> Path:
     return folder
 
 
-def _refuse_unwritable(given: Path, target: Path) -> None:
+def refuse_unwritable(path: str | Path) -> None:
+    """Say what is wrong with the path of a file before there is anything to write to it.
+
+    Raises
+    ------
+    InputError
+        If its folder is absent or cannot be written, or if it is a folder itself.
+    """
+    given = Path(path)
+    target = Path(os.path.realpath(given))
     if target.is_dir():
         raise InputError(f"Cannot write {str(given)!r}: it is a folder. Give the path of a file in it.")
     if not target.parent.is_dir():

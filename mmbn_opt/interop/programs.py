@@ -15,7 +15,7 @@ from .jkl import write_jkl
 from .name_map import write_name_map
 from .nl import write_nl
 
-__all__ = ["write_local_scores", "write_program"]
+__all__ = ["refuse_no_local_scores", "write_local_scores", "write_program"]
 
 _TEXTS = {"lp": lp_blocks, "mps": mps_blocks}
 
@@ -40,13 +40,23 @@ def write_program(formulation: Any, path: str | Path, *, file_format: str) -> Mi
     return program
 
 
-def write_local_scores(formulation: Any, path: str | Path) -> None:
-    """Write the local scores of a decomposable formulation in the .jkl form of exact structure learners."""
+def refuse_no_local_scores(formulation: Any) -> None:
+    """Say so where a score is no sum over the nodes.
+
+    Raises
+    ------
+    InputError
+    """
     if not isinstance(formulation, DecomposableStructure):
         raise InputError(
             "A .jkl file holds local scores; margins are not sums of them. "
             "Use --score mdl, bic, bdeu or loglik, or --format mps."
         )
+
+
+def write_local_scores(formulation: Any, path: str | Path) -> None:
+    """Write the local scores of a decomposable formulation in the .jkl form of exact structure learners."""
+    refuse_no_local_scores(formulation)
     names = (*formulation.data.feature_names, formulation.data.class_name)
     scores: dict[str, list[tuple[float, tuple[str, ...]]]] = {name: [] for name in names}
     for (node, parents), value in zip(formulation.candidates.columns, formulation.local_scores, strict=True):

@@ -85,6 +85,7 @@ def write_result_files(
     *,
     report_html: str | None,
     extra: Mapping[str, bytes] | None = None,
+    accuracy: Mapping[str, Any] | None = None,
 ) -> list[Path]:
     """Write ``result.json``, ``model.json``, ``network.bif``, ``trace.csv`` and ``report.html``, all or none.
 
@@ -100,6 +101,8 @@ def write_result_files(
         Content of the report.
     extra : mapping from name to content, or None
         Further files of this run.
+    accuracy : mapping or None
+        What ``result.json`` says of the model's accuracy, if anything.
 
     Returns
     -------
@@ -114,7 +117,7 @@ def write_result_files(
     if isinstance(result.model, BayesianNetwork):
         check_network(result.model, "model.json")
     contents = {
-        "result.json": _json(result_to_dict(result)),
+        "result.json": _json(result_to_dict(result) | ({} if accuracy is None else {"accuracy": _plain(accuracy)})),
         "trace.csv": _csv(result.trace),
         **model_contents(result.model),
         **(extra or {}),

@@ -82,9 +82,9 @@ def test_a_missing_class_is_refused(kind: str, read_as: Any) -> None:
     ("policy", "status", "told"),
     [
         ("error", 2, "Missing cells in 'B' (1 cells)"),
-        ("drop", 0, "accuracy on all 3 rows"),
-        ("state", 0, "accuracy on all 4 rows"),
-        ("ignore", 2, "--missing must be error, drop or state, got 'ignore'"),
+        ("drop", 0, "accuracy on the 3 training rows"),
+        ("state", 0, "accuracy on the 4 training rows"),
+        ("ignore", 2, "'ignore' is none of error, drop, state."),
     ],
 )
 def test_a_missing_cell_in_training_on_the_command_line(

@@ -164,20 +164,20 @@ TWO = "a,kind\n" + "".join(f"{i}.5,{'x' if i < 5 else 'y'}\n" for i in range(10)
 @pytest.mark.parametrize(
     ("content", "options", "text"),
     [
-        (TWO, ["--components", "6"], "Class 'x' has 5 samples, fewer than n_components=6"),
-        (TWO, ["--components", "0"], "n_components must be a whole number of at least 1, got 0"),
-        (TWO, ["--tau", "0"], "tau must be a number in (0, 1e+06], got 0"),
-        (TWO, ["--xi", "-1"], "xi must be a number in (0, 1e+12], got -1"),
-        (TWO, ["--penalty", "interior"], "penalty must be \"exterior\" or \"printed\", got 'interior'"),
-        (TWO, ["--strategy", "tree"], "strategy must be one of one-vs-one, one-vs-rest, got 'tree'"),
-        (TWO, ["--missing", "state"], "--missing must be error, drop or marginalize, got 'state'"),
-        (TWO, ["--solver", "highs"], "emits ['nonlinear program'], but 'highs' accepts"),
-        (TWO.replace("y", "x"), [], "y holds one class only, 'x'"),
+        (TWO, ["--components", "6"], "Class 'x' has 5 samples, fewer than --components 6"),
+        (TWO, ["--components", "0"], "--components must be a whole number of at least 1, got 0"),
+        (TWO, ["--tau", "0"], "--tau must be a number in (0, 1e+06], got 0"),
+        (TWO, ["--xi", "-1"], "--xi must be a number in (0, 1e+12], got -1"),
+        (TWO, ["--penalty", "interior"], "'interior' is none of exterior, printed. Did you mean exterior?"),
+        (TWO, ["--strategy", "tree"], "'tree' is none of one-vs-one, one-vs-rest."),
+        (TWO, ["--missing", "state"], "'state' is none of error, drop, marginalize."),
+        (TWO, ["--solver", "highs"], "--solver highs accepts 'mixed-integer linear program'; this"),
+        (TWO.replace("y", "x"), [], "The class column holds one class only, 'x'"),
         (TWO.replace("3.5", "?"), [], "Missing values (NaN) in column 'a' (1)"),
         (TWO.replace("3.5", "much"), [], "Columns ['a'] are not numeric"),
-        (TWO.replace("3.5,x", "3.5,?"), [], "y has 1 missing labels"),
+        (TWO.replace("3.5,x", "3.5,?"), [], "The class column has 1 missing labels"),
         (TWO.replace("3.5", "1e200"), [], "Column 'a' holds 1e+200 in row 3"),
-        ("a,kind\n", [], "X has no rows"),
+        ("a,kind\n", [], "The table has no rows"),
         (TWO, ["--target", "label"], "label"),
     ],
 )  # fmt: skip
@@ -199,6 +199,7 @@ def test_bad_input_ends_with_status_2_and_a_sentence(
         *(w for pair in given.items() for w in pair),
     ]
     monkeypatch.setattr(sys, "argv", ["mmbn-opt", *arguments])
+    monkeypatch.setenv("COLUMNS", "300")
     with pytest.raises(SystemExit) as stop:
         main()
     assert stop.value.code == 2
@@ -240,4 +241,4 @@ def test_huge_scales_constant_columns_and_duplicate_rows_are_no_trouble(
     with pytest.raises(SystemExit) as stop:
         main()
     assert stop.value.code == 0, capsys.readouterr().err
-    assert "accuracy on all 20 rows given: 1.0000" in capsys.readouterr().out
+    assert "accuracy on the 20 training rows: 1.0000" in capsys.readouterr().out

@@ -62,13 +62,14 @@ def test_a_comparison_writes_table_page_and_one_file_a_run_and_is_not_done_twice
     ("extra", "message"),
     [
         (("--solvers", "hihgs"), "unknown solver 'hihgs'"),
-        (("--seeds", "a"), "--seeds needs whole numbers separated by commas, got 'a'"),
-        (("--time-limit", "-1"), "time_limit must be a finite number of seconds >= 0"),
+        (("--seeds", "a"), "'a' is not a list of whole numbers separated by commas"),
+        (("--time-limit", "-1"), "--time-limit must be a finite number of seconds >= 0"),
     ],
 )
 def test_bad_input_ends_with_status_2(corral, tmp_path, extra, message, monkeypatch, capsys):
     arguments = ["--data", str(corral), "--target", "class", "--out", str(tmp_path / "out"), *extra]
     monkeypatch.setattr(sys, "argv", ["mmbn-opt", "compare", *arguments])
+    monkeypatch.setenv("COLUMNS", "300")
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2

@@ -35,7 +35,7 @@ _ENDINGS = {
 def read_table(
     path: str | os.PathLike[str],
     *,
-    na_values: Iterable[str] = NA_VALUES,
+    na_values: Iterable[str] | str = NA_VALUES,
     max_bytes: int | None = None,
     ignore: Iterable[str] = (),
 ) -> pd.DataFrame:

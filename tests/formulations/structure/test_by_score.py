@@ -7,7 +7,8 @@ from typing import ClassVar
 import pytest
 
 import mmbn_opt as mm
-from mmbn_opt.cli import options
+from mmbn_opt.cli import choices, options
+from mmbn_opt.cli.problems import Problem
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.structure.by_score import SCORES, asks_for_margin, score_names, structure_formulation
 
@@ -52,9 +53,10 @@ def test_an_unknown_score_is_answered_with_the_known_ones(data):
 
 def test_a_line_in_the_registry_is_enough_for_command_line_and_classifier(data, monkeypatch):
     monkeypatch.setitem(SCORES, "half", HalfMargin)
-    nothing = {"acyclicity": "auto", "parent_sets": "all", "require": None, "forbid": None}
-    made = options.make_formulation(data, score="half", max_parents=1, p=0.8, smoothing=1.0, ess=1.0, **nothing)
-    assert isinstance(made, HalfMargin)
+    rest = {"acyclicity": choices.Acyclicity.AUTO, "parent_sets": choices.ParentSets.ALL, "require": [], "forbid": []}
+    read = choices.one_of_names(choices.scores)("half")
+    problem = Problem(score=read, max_parents=1, p=0.8, smoothing=1.0, ess=1.0, **rest)
+    assert isinstance(problem.formulation(data), HalfMargin)
     frame = mm.load_dataset("corral")
     X, y = frame.drop(columns="class"), frame["class"]
     found = mm.MaxMarginStructureClassifier("half", 1).fit(X, y).result_
@@ -65,5 +67,6 @@ def test_a_line_in_the_registry_is_enough_for_command_line_and_classifier(data, 
 
 def test_the_help_of_the_command_line_names_every_score():
     (option,) = options.Score.__metadata__
-    assert option.help == f"{score_names()}."
-    assert re.findall(r"\w+", option.help.replace(" or ", ", ")) == list(SCORES)
+    named = re.sub(r" \(.*?\)", "", option.help.removeprefix("What is maximised: "))
+    assert named == f"{score_names()}."
+    assert re.findall(r"\w+", named.replace(" or ", ", ")) == list(SCORES)

@@ -1,0 +1,128 @@
+"""How many rows of a table a model classifies rightly, as the commands tell it."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["HeldOut", "Rate", "as_record", "for_report", "rate_of", "say_training"]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Right answers among the rows that have a label; a label that was never seen in training can't be right.
+
+    Parameters
+    ----------
+    name : str
+        Of the model.
+    right, rows : int
+    """
+
+    name: str
+    right: int
+    rows: int
+
+    @property
+    def accuracy(self) -> float:
+        """The share that is right."""
+        return self.right / self.rows
+
+    @property
+    def standard_error(self) -> float:
+        """Of the share, by the binomial formula."""
+        return math.sqrt(self.accuracy * (1.0 - self.accuracy) / self.rows)
+
+
+def rate_of(model: Any, frame: "pd.DataFrame", probabilities: Any = None, *, name: str = "") -> Rate | None:
+    """Hold a model's answers against the class column; None where that is absent or empty.
+
+    Parameters
+    ----------
+    model : BayesianNetwork or MixtureClassifier
+    frame : DataFrame
+    probabilities : array (n_rows, n_classes) or None
+        The model's, where they are known already. By default labels of features that were never seen are summed out.
+    name : str
+    """
+    import numpy as np
+
+    from mmbn_opt.mixtures.classifier import MixtureClassifier
+
+    mixture = isinstance(model, MixtureClassifier)
+    column = model.class_name if mixture else model.target.name
+    if column not in frame.columns:
+        return None
+    labelled = frame[column].notna().to_numpy()
+    if not labelled.any():
+        return None
+    if probabilities is None:
+        probabilities = model.predict_proba(frame) if mixture else model.predict_proba(frame, unseen="missing")
+    if mixture:
+        codes = {label: code for code, label in enumerate(model.classes.tolist())}
+        truth = frame[column].map(codes).fillna(-1).to_numpy(dtype=np.intp)
+    else:
+        truth = model.target.encode(frame[column], unseen="missing")
+    right = (truth == np.argmax(probabilities, axis=1)) & labelled
+    return Rate(name, int(right.sum()), int(labelled.sum()))
+
+
+class HeldOut:
+    """What is told of rows that nothing was learned from.
+
+    Parameters
+    ----------
+    frame : DataFrame or None
+        None when no rows are held out; then nothing is told.
+    where : str
+        Where the rows are from.
+    others : mapping from name to model
+        What the answer is held against. They are tried at once, so that rows that no model can read are told before the
+        search.
+    """
+
+    def __init__(self, frame: "pd.DataFrame | None", where: str, others: dict[str, Any]) -> None:
+        self._frame = frame
+        self._where = where
+        self._others = [] if frame is None else [rate_of(model, frame, name=name) for name, model in others.items()]
+
+    def rates(self, model: Any, name: str) -> list[Rate]:
+        """The model's rate after those of the others."""
+        if self._frame is None:
+            return []
+        return [rate for rate in [*self._others, rate_of(model, self._frame, name=name)] if rate is not None]
+
+    def say(self, rates: list[Rate]) -> None:
+        """On stdout."""
+        if self._frame is None:
+            return
+        if not rates:
+            typer.echo(f"held-out accuracy: no row held out has a class ({self._where})")
+            return
+        typer.echo(f"held-out accuracy on {rates[0].rows} rows ({self._where}):")
+        width = max(len(rate.name) for rate in rates)
+        for rate in rates:
+            typer.echo(f"  {rate.name:<{width}}  {rate.accuracy:.4f} +- {rate.standard_error:.4f}")
+
+
+def say_training(accuracy: float, n_rows: int, *, held_out: bool) -> None:
+    """The accuracy on the rows that were learned from, called what it is."""
+    hint = "" if held_out else "; no promise for new rows, see --hold-out and --test"
+    typer.echo(f"accuracy on the {n_rows} training rows: {accuracy:.4f}{hint}")
+
+
+def as_record(rates: list[Rate], training: float, n_rows: int) -> dict[str, Any]:
+    """For ``result.json``."""
+    told = [{**asdict(rate), "accuracy": rate.accuracy, "standard_error": rate.standard_error} for rate in rates]
+    return {"training": {"accuracy": training, "rows": n_rows}, "held_out": told}
+
+
+def for_report(rates: list[Rate]) -> list[dict[str, Any]]:
+    """For the table of the report."""
+    return [
+        {"name": r.name, "accuracy": r.accuracy, "standard_error": r.standard_error, "n_test": r.rows} for r in rates
+    ]
