@@ -130,6 +130,7 @@ def hand_over(
     *,
     title: str,
     comparison: list[dict[str, Any]] | None = None,
+    held_out: Any = None,
     extra: Mapping[str, bytes] | None = None,
 ) -> None:
     """Say the answer, then write it: it must not be lost with a disk that is full, nor with a reader who has left."""
@@ -137,7 +138,9 @@ def hand_over(
     from mmbn_opt.interop.result_files import write_result_files
 
     with saying_first(say):
-        report = render_report(result, comparison=comparison, title=title, command=command_line())
+        report = render_report(
+            result, comparison=comparison, held_out=held_out, title=title, command=command_line()
+        )  # fmt: skip
         writing(folder, lambda: write_result_files(result, folder, report_html=report, extra=extra))
     typer.echo(f"report: {folder.path / 'report.html'}")
 

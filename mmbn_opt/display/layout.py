@@ -13,7 +13,7 @@ from mmbn_opt.display._crossings import order_rows, place_rows
 from mmbn_opt.display._rows import Row, assign_rows
 from mmbn_opt.networks.structure import Structure
 
-__all__ = ["Box", "DrawnEdge", "Layout", "layered_layout"]
+__all__ = ["Box", "DrawnEdge", "Layout", "layered_layout", "narrow_layout"]
 
 NODE_HEIGHT = 30.0
 GAP = 18.0
@@ -26,6 +26,8 @@ _ROW_GAP = 34.0
 _TRUNK = 20.0
 _ARRIVAL_STEP, _DEPARTURE_STEP = 16.0, 7.0
 _RATIO = 1.7
+_PAGE_WIDTH = 960.0
+_PHONE_WIDTH, _PHONE_NODE = 390.0, 112.0
 
 Item = int | tuple[int, int, int]
 """A node, or the place that the edge (parent, child) keeps free in a row."""
@@ -82,7 +84,7 @@ class Layout:
     edges: tuple[DrawnEdge, ...]
 
 
-def layered_layout(structure: Structure, *, columns: int | None = None) -> Layout:
+def layered_layout(structure: Structure, *, columns: int | None = None, max_width: float = _MAX_WIDTH) -> Layout:
     """Lay a structure out.
 
     Parameters
@@ -90,6 +92,8 @@ def layered_layout(structure: Structure, *, columns: int | None = None) -> Layou
     structure : Structure
     columns : int or None
         Most nodes in a row; by default what makes the drawing a little wider than high.
+    max_width : float
+        Of a node; longer names are shortened.
 
     Returns
     -------
@@ -103,14 +107,31 @@ def layered_layout(structure: Structure, *, columns: int | None = None) -> Layou
     >>> len({box.y for box in layout.boxes}), len(layout.edges)
     (7, 60)
     """
-    width = _node_width(structure)
+    width = min(max_width, _node_width(structure))
     if columns is None:
         n_rows = max(1, round(math.sqrt(structure.n_features * (width + GAP) / (_RATIO * (NODE_HEIGHT + _ROW_GAP)))))
         columns = max(6, math.ceil(structure.n_features / n_rows))
+        columns = min(columns, int(_PAGE_WIDTH / (width + GAP)))
         columns = (
             math.ceil(structure.n_features / math.ceil(structure.n_features / columns)) if structure.n_features else 1
         )
     return _Drawing(structure, assign_rows(structure, columns), width).finish()
+
+
+def narrow_layout(structure: Structure) -> Layout:
+    """Lay a structure out for a phone: three nodes in a row, two where that is too wide.
+
+    Examples
+    --------
+    >>> star = Structure.from_names([f"x{j}" for j in range(60)], "class", [("class", f"x{j}") for j in range(60)])
+    >>> narrow_layout(star).width < 400 < layered_layout(star).width
+    True
+    """
+    for columns in (4, 3, 2):
+        layout = layered_layout(structure, columns=columns, max_width=_PHONE_NODE)
+        if layout.width <= _PHONE_WIDTH:
+            break
+    return layout
 
 
 def _node_width(structure: Structure) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...data.folds import take_rows
 from ...data.numeric import NumericDataset, check_components, repeated_rows
+from ...data.samples import Samples
 from ...mixtures.classifier import MixtureClassifier
 from ...mixtures.parts import BinaryPart, binary_parts, join_parts, part_model
 from ...results.result import Check
@@ -71,6 +72,7 @@ class MulticlassMargin:
     n_dropped: int = field(default=0, kw_only=True, repr=False)
 
     title: ClassVar[str] = "Constrained maximum margin"
+    value_name: ClassVar[str] = "Soft margin of all programs, nats"
     sense: ClassVar[Sense] = Sense.MAXIMIZE
     bound_kind: ClassVar[BoundKind] = BoundKind.HEURISTIC
 
@@ -79,6 +81,11 @@ class MulticlassMargin:
         if not self.fewer_components:
             self.data.require_members(self.n_components)
         self.binary(0)  # its checks of the settings are those of all parts
+
+    @property
+    def samples(self) -> Samples:
+        """The data, for reports."""
+        return Samples(self.data, self.class_name)
 
     @cached_property
     def data(self) -> NumericDataset:
