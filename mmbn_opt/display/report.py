@@ -67,6 +67,7 @@ def render_report(
         "network": None if model is None else network_picture(model),
         "network_caption": "" if model is None else network_caption(model),
         "curve": trace_picture(curve, formulation.value_name),
+        "value_name": formulation.value_name,
         "curve_caption": trace_caption(curve),
         "bounded": result.bounds.dual_bound is not None,
         "checks": facts.check_rows(result.certificate),
@@ -102,6 +103,7 @@ def _texts(values: Mapping[str, Any]) -> Iterator[str]:
     yield values["headline"].sentence
     yield from (f"{name} {value}" for name, value in (*values["headline"].figures, *values["run"]))
     yield from (f"{check.name} {check.detail} {check.kind}" for check in values["checks"])
+    yield values["value_name"]
     yield "CPT" if values["tables"] else ""
     yield "confusion matrix" if values["training"] or values["held_out"] else ""
     yield "held-out" if values["comparison"] or values["held_out"] else ""
