@@ -51,6 +51,12 @@ html_title = "mmbn_opt"
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+# Pages that have no pages below them need no list of those: the room is the text's.
+html_sidebars = {
+    page.stem: []
+    for page in HERE.glob("*.md")
+    if "{toctree}" not in page.read_text(encoding="utf-8") or page.stem == "index"
+}
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,

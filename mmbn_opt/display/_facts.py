@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
 
 import numpy as np
 
@@ -198,8 +199,9 @@ def problem_rows(formulation: Described) -> Rows:
         rows.append(("Samples", told + (f", {data.n_dropped:,} dropped" if data.n_dropped else "")))
         rows.append(("Features", f"{data.n_features:,}"))
         rows.append(("Class", f"{samples.class_name}, {data.n_classes} states"))
-    if is_dataclass(formulation):
-        values = {f.name: getattr(formulation, f.name) for f in fields(formulation) if f.repr and f.name not in _DATA}
+    settings: Any = formulation
+    if is_dataclass(settings):
+        values = {f.name: getattr(settings, f.name) for f in fields(settings) if f.repr and f.name not in _DATA}
         rows += [(name, text) for name, value in values.items() if (text := shown(value))]
     return rows
 

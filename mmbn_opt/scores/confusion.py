@@ -42,5 +42,7 @@ def confusion_on(
         return Confusion(tuple(model.target.states), found.counts)
     if isinstance(data, NumericDataset) and isinstance(model, MixtureClassifier):
         labels = data.classes[data.codes]
-        return Confusion.of(labels.tolist(), model.predict(data.z * data.scale + data.location).tolist(), model.classes)
+        return Confusion.of(
+            labels.tolist(), model.predict(data.z * data.scale + data.location).tolist(), model.classes.tolist()
+        )
     return None
