@@ -152,7 +152,7 @@ def _drawing(
     label = f"{titles[1]} against {titles[0]}: {', '.join(names)}"
     opening = svg_opening(_CLASS, sheet.width, sheet.height(lines), label, standalone=standalone)
     frame = chart_frame(x, y, x_title=titles[0], y_title=titles[1])
-    return f"{opening}<style>{_style(len(names))}{_ground(standalone)}</style>{told}{frame}{stairs}</svg>"
+    return f"{opening}<style>{_style(len(names))}{_ground(standalone)}</style>{frame}{stairs}{told}</svg>"
 
 
 def _ground(standalone: bool) -> str:

@@ -98,10 +98,10 @@ def _chart(trace: BoundTrace, y_title: str, sheet: Sheet) -> tuple[str, float]:
     left = 16.0 + CHAR * max(len(label) for _, label in y.ticks)
     x = time_axis(times, left, right, count=sheet.x_ticks)
     x_title = "Time, seconds (log scale)" if x.log else "Time, seconds"
-    parts = [told, chart_frame(x, y, x_title=x_title, y_title=y_title), _gap(primal, dual, x, y)]
+    parts = [chart_frame(x, y, x_title=x_title, y_title=y_title), _gap(primal, dual, x, y)]
     for kind, steps in (("dual", dual), ("primal", primal)):
         parts += [_line(kind, steps, x, y), _dots(kind, steps, trace, x, y)]
-    return "".join([*parts, _final_labels(primal, dual, y, right)]), sheet.height(lines)
+    return "".join([*parts, _final_labels(primal, dual, y, right), told]), sheet.height(lines)
 
 
 def _steps(records: Sequence[TraceRecord], value: Callable[[TraceRecord], float | None]) -> Steps:
