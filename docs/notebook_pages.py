@@ -61,9 +61,11 @@ def _output(output: dict[str, Any], stem: str, heading: str, figures: dict[str, 
         figures[name] = data["image/svg+xml"]
         yield f"![Figure of the section “{heading}”]({name})"
     elif "text/html" in data:
+        # pandas writes the empty corner of a table as a heading, which those who hear the page would look for in vain.
+        html = data["text/html"].replace("<th></th>", "<td></td>")
         yield (
             f'{_FENCE}{{raw}} html\n<div class="nb-output" role="group" aria-label="Output" tabindex="0">\n'
-            f"{data['text/html']}\n</div>\n{_FENCE}"
+            f"{html}\n</div>\n{_FENCE}"
         )
     elif text := "".join(output.get("text", "")) or data.get("text/plain", ""):
         yield f"{_FENCE}text\n{text.rstrip()}\n{_FENCE}"
