@@ -15,6 +15,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 from formulation_pages import write_formulation_table  # noqa: E402 -- a neighbour of this file
+from notebook_pages import write_notebook_pages  # noqa: E402 -- a neighbour of this file
 from solver_pages import write_solver_pages  # noqa: E402 -- a neighbour of this file
 
 project = "mmbn_opt"
@@ -48,6 +49,14 @@ numpydoc_show_class_members = False
 html_theme = "pydata_sphinx_theme"
 html_title = "mmbn_opt"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+# Pages that have no pages below them need no list of those: the room is the text's.
+html_sidebars = {
+    page.stem: []
+    for page in HERE.glob("*.md")
+    if "{toctree}" not in page.read_text(encoding="utf-8") or page.stem == "index"
+}
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
@@ -132,3 +141,4 @@ def setup(app: Sphinx) -> None:
 write_api_listing()
 write_solver_pages(HERE / "_generated")
 write_formulation_table(HERE / "_generated")
+write_notebook_pages(HERE.parent / "examples", HERE / "_generated" / "notebooks")

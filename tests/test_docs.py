@@ -70,3 +70,38 @@ def test_pages_of_solvers_show_the_path_that_is_meant_for_import(tmp_path):
     page = (tmp_path / "solvers" / "highs.md").read_text(encoding="utf-8")
     assert "`mmbn_opt.solvers.HighsSolver`" in page
     assert not re.findall(r"mmbn_opt\.\w+\.[a-z_]+\.", page)
+
+
+def test_every_notebook_is_a_page_with_its_code_tables_and_figures(tmp_path):
+    (tmp_path / "gone.md").write_text("of a notebook that is no more")
+    load("notebook_pages").write_notebook_pages(ROOT / "examples", tmp_path)
+    notebooks = sorted((ROOT / "examples").glob("*.ipynb"))
+    assert {page.stem for page in tmp_path.glob("*.md")} == {notebook.stem for notebook in notebooks}
+    for notebook in notebooks:
+        page = (tmp_path / f"{notebook.stem}.md").read_text(encoding="utf-8")
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        assert page.startswith("".join(cells[0]["source"]).splitlines()[0])
+        outputs = [output for cell in cells for output in cell.get("outputs", [])]
+        for cell in cells:
+            assert "".join(cell["source"]) in page
+        for output in outputs:
+            assert "".join(output.get("text", "")).rstrip() in page
+        figures = [output["data"] for output in outputs if "image/svg+xml" in output.get("data", {})]
+        drawn = sorted(tmp_path.glob(f"{notebook.stem}-*.svg"))
+        assert len(drawn) == len(figures) >= 1
+        assert all(f"]({figure.name})" in page for figure in drawn)
+
+
+def test_the_first_page_opens_with_a_picture_and_lists_the_notebooks():
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    picture = re.search(r"!\[(.+)\]\((images/.+\.png)\)", page)
+    assert picture is not None
+    assert (ROOT / "docs" / picture.group(2)).is_file()
+    assert page.index(picture.group(0)) < page.index("make demo")
+    assert "\nnotebooks\n" in page
+
+
+def test_code_of_the_site_scrolls_or_wraps():
+    style = (ROOT / "docs" / "_static" / "site.css").read_text(encoding="utf-8")
+    assert re.search(r"div\.highlight pre \{[^}]*overflow-x: auto", style)
+    assert re.search(r"div\.highlight-default pre \{[^}]*white-space: pre-wrap", style)

@@ -51,6 +51,7 @@ def demo(
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
     from mmbn_opt.cli.tables import stand_in
     from mmbn_opt.comparison.holdout import compare_accuracy
+    from mmbn_opt.scores.confusion import confusion_on
 
     tried = mm.SoftMarginStructure(stand_in(), max_parents=max_parents, gamma=mm.log_odds(p))
     try_call(tried, "auto", time_limit=time_limit, seed=seed)
@@ -80,8 +81,9 @@ def demo(
             typer.echo(f"proved gap: {result.bounds.gap_rel:.4%}")
 
         hand_over(
-            result, folder, say, title=f"{formulation.title} of {info.name}", comparison=list(map(asdict, comparison))
-        )
+            result, folder, say, title=f"{formulation.title} of {info.name}", comparison=list(map(asdict, comparison)),
+            held_out=None if result.model is None else confusion_on(result.model, test),
+        )  # fmt: skip
     raise typer.Exit(exit_status(result))
 
 

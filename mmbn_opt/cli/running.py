@@ -139,6 +139,7 @@ def hand_over(
     *,
     title: str,
     comparison: list[dict[str, Any]] | None = None,
+    held_out: Any = None,
     extra: Mapping[str, bytes] | None = None,
     na_values: tuple[str, ...] | None = None,
     accuracy: Mapping[str, Any] | None = None,
@@ -149,7 +150,9 @@ def hand_over(
 
     result = replace(result, model=_remembering(result.model, na_values))
     with saying_first(say):
-        report = render_report(result, comparison=comparison, title=title, command=command_line())
+        report = render_report(
+            result, comparison=comparison, held_out=held_out, title=title, command=command_line()
+        )  # fmt: skip
         writing(folder, lambda: write_result_files(result, folder, report_html=report, extra=extra, accuracy=accuracy))
     typer.echo(f"report: {folder.path / 'report.html'}")
 

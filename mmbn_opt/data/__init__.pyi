@@ -10,4 +10,5 @@ from mmbn_opt.data.preparation import Preparation as Preparation
 from mmbn_opt.data.preparation import prepare as prepare
 from mmbn_opt.data.readers import NA_VALUES as NA_VALUES
 from mmbn_opt.data.readers import read_table as read_table
+from mmbn_opt.data.samples import Samples as Samples
 from mmbn_opt.data.variable import DiscreteVariable as DiscreteVariable

@@ -63,14 +63,14 @@ def linear_axis(low: float, high: float, start: float, end: float, *, count: int
     return Axis(low, high, start, end, False, ticks)
 
 
-def time_axis(times: Sequence[float], start: float, end: float) -> Axis:
+def time_axis(times: Sequence[float], start: float, end: float, *, count: int = 6) -> Axis:
     """Seconds: linear, or logarithmic where most of what happened lies within the first fiftieth of the run."""
     total = max(times, default=0.0)
     if total < _MOMENT:
-        return linear_axis(0.0, 1.0, start, end)
+        return linear_axis(0.0, 1.0, start, end, count=count)
     early = sorted(t for t in times if t > 0.0)
     if total < 1.0 or len(early) < 4 or early[len(early) // 2] > total / 50:
-        return linear_axis(0.0, total, start, end)
+        return linear_axis(0.0, total, start, end, count=count)
     low = 10.0 ** math.floor(math.log10(max(early[0], total * 1e-5)))
     decades = range(round(math.log10(low)), math.floor(math.log10(total) + 1e-9) + 1)
     return Axis(low, total, start, end, True, tuple((10.0**k, f"{10.0**k:,g}") for k in decades))

@@ -1,17 +1,16 @@
 """What reports and notebooks tell about a result, as plain rows of text."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
-from mmbn_opt.data.discrete import DiscreteDataset
-from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.data.variable import DiscreteVariable
+from mmbn_opt.display._shown import shown
 from mmbn_opt.display._text import number, percent, shorten
 from mmbn_opt.exceptions import MmbnError
+from mmbn_opt.formulations.base import Described
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.results.result import Certificate, Check, Result
@@ -31,11 +30,13 @@ __all__ = [
     "run_headline",
     "run_rows",
     "solver_licence",
-    "title_of",
     "variable_rows",
 ]
 
 Rows = list[tuple[str, str]]
+
+_DATA = ("data", "X", "y")
+"""Fields that are rows of a table, whose size is told by itself."""
 
 _MAX_STATES_SHOWN = 12
 _MAX_MEANS_SHOWN = 8
@@ -43,7 +44,7 @@ _MAX_MEANS_SHOWN = 8
 
 @dataclass(frozen=True)
 class CheckRow:
-    """A check of the certificate; `kind` is "ok", "claimed" or "failed"."""
+    """A check of the certificate; `kind` is "ok", "claimed", "not claimed" or "failed"."""
 
     kind: str
     mark: str
@@ -66,20 +67,19 @@ def headline(result: Result) -> Headline:
     status = result.termination_status
     failed = result.model is None or not result.certificate.ok
     solved = status in (TerminationStatus.OPTIMAL, TerminationStatus.LOCALLY_OPTIMAL)
-    figures = (
-        ("Objective", number(result.bounds.primal_bound, 9)),
-        (_bound_side(result.sense), number(result.bounds.dual_bound, 9)),
-        ("Gap", percent(result.bounds.gap_rel)),
+    bounds = result.bounds
+    figures = [
+        ("Objective", number(bounds.primal_bound, 9)),
+        (_bound_side(result.sense), number(bounds.dual_bound, 9)),
+        ("Gap", percent(bounds.gap_rel)),
         ("Time", f"{number(result.seconds.total, 3)} s"),
-    )
+    ]
+    if bounds.primal_bound is not None and bounds.dual_bound is None:
+        # No bound is claimed: a dash and "unknown" would only ask for an explanation.
+        figures = [figures[0], figures[-1]]
     stalled = status is TerminationStatus.SLOW_PROGRESS
     kind = "bad" if failed else "good" if solved else "open" if status.is_limit or stalled else "bad"
-    return Headline(kind, status.label.replace("_", " ").lower(), status.sentence, figures)
-
-
-def title_of(formulation: Any) -> str:
-    """What a formulation calls itself."""
-    return str(getattr(formulation, "title", type(formulation).__name__))
+    return Headline(kind, status.label.replace("_", " ").lower(), status.sentence, tuple(figures))
 
 
 def _bound_side(sense: Sense) -> str:
@@ -94,7 +94,7 @@ def run_headline(run: Run) -> Headline:
     elif run.stopping:
         kind, status, sentence = "open", "stopping", "The run was asked to stop and is handing over what it has."
     else:
-        kind, status, sentence = "open", "running", f"{run.solver_name} on {title_of(run.formulation)}."
+        kind, status, sentence = "open", "running", f"{run.solver_name} on {run.formulation.title}."
     left = run.time_left()
     bounds = run.bounds
     figures = (
@@ -113,22 +113,26 @@ def check_rows(certificate: Certificate) -> list[CheckRow]:
 
 
 def _check_row(check: Check) -> CheckRow:
-    kind, mark = {True: ("ok", "✓"), None: ("claimed", "○"), False: ("failed", "✗")}[check.ok]
+    unproved = ("claimed", "○") if check.claims else ("not claimed", "–")
+    kind, mark = {True: ("ok", "✓"), None: unproved, False: ("failed", "✗")}[check.ok]
     return CheckRow(kind, mark, check.name, check.detail)
 
 
 def certificate_sentence(certificate: Certificate) -> str:
     """How the checks went, in one sentence."""
-    total, failed = len(certificate.checks), len(certificate.failures)
-    claimed = sum(check.ok is None for check in certificate.checks)
+    made = [check for check in certificate.checks if check.claims]
+    total, failed = len(made), len(certificate.failures)
+    claimed = sum(check.ok is None for check in made)
     if not total:
         return "Nothing was checked."
     if failed:
         return f"{failed} of {total} checks failed."
+    open_ = [check.name for check in certificate.checks if not check.claims]
+    tail = f" Not claimed: {', '.join(open_)}." if open_ else ""
     if claimed:
         stands = "stands as the solver's own claim" if claimed == 1 else "stand as the solver's own claims"
-        return f"{total - claimed} of {total} checks passed, {claimed} {stands}."
-    return f"All {total} checks passed." if total > 1 else "The one check passed."
+        return f"{total - claimed} of {total} checks passed, {claimed} {stands}.{tail}"
+    return (f"All {total} checks passed." if total > 1 else "The one check passed.") + tail
 
 
 def parent_rows(network: BayesianNetwork) -> list[tuple[str, int, str]]:
@@ -186,23 +190,19 @@ def _states(variable: DiscreteVariable) -> str:
     return ", ".join(labels) + (f" and {more} more" if more > 0 else "")
 
 
-def problem_rows(formulation: Any) -> Rows:
+def problem_rows(formulation: Described) -> Rows:
     """The formulation, its data and its settings."""
     rows: Rows = [("Formulation", type(formulation).__name__)]
-    data, merged = getattr(formulation, "data", None), getattr(formulation, "merged", None)
-    if isinstance(data, DiscreteDataset):
-        distinct = f", {merged.n_samples:,} distinct" if isinstance(merged, DiscreteDataset) else ""
-        rows.append(
-            ("Samples", f"{data.n_samples:,}{distinct}" + (f", {data.n_dropped:,} dropped" if data.n_dropped else ""))
-        )
+    if (samples := formulation.samples) is not None:
+        data, distinct = samples.data, samples.n_distinct
+        told = f"{data.n_samples:,}" + ("" if distinct is None else f", {distinct:,} distinct")
+        rows.append(("Samples", told + (f", {data.n_dropped:,} dropped" if data.n_dropped else "")))
         rows.append(("Features", f"{data.n_features:,}"))
-        rows.append(("Class", f"{data.class_name}, {data.n_classes} states"))
-    elif isinstance(data, NumericDataset):
-        dropped = f", {data.n_dropped:,} dropped" if data.n_dropped else ""
-        rows += [("Samples", f"{data.n_samples:,}{dropped}"), ("Features", f"{data.n_features:,}")]
-    if is_dataclass(formulation):
-        values = {f.name: getattr(formulation, f.name) for f in fields(formulation) if f.repr}
-        rows += [(name, _shown(value)) for name, value in values.items() if _is_setting(value)]
+        rows.append(("Class", f"{samples.class_name}, {data.n_classes} states"))
+    settings: Any = formulation
+    if is_dataclass(settings):
+        values = {f.name: getattr(settings, f.name) for f in fields(settings) if f.repr and f.name not in _DATA}
+        rows += [(name, text) for name, value in values.items() if (text := shown(value))]
     return rows
 
 
@@ -215,7 +215,7 @@ def run_rows(result: Result) -> Rows:
             " ".join(filter(None, (result.solver_name, result.solver_version))) + (f" ({licence})" if licence else ""),
         ),
         ("Why this solver", result.solver_rule),
-        ("Its own words", result.raw_status),
+        ("Its own words", shorten(result.raw_status, 500)),
         ("Part", result.part),
     ]
     if (size := result.program_size) is not None:
@@ -229,8 +229,11 @@ def run_rows(result: Result) -> Rows:
         ("total", seconds.total),
     ]
     rows.append(("Seconds", ", ".join(f"{name} {number(value, 3)}" for name, value in parts)))
-    rows += [(name, _shown(value)) for name, value in result.settings.items()]
-    rows += [(name.replace("_", " "), _shown(value)) for name, value in result.stats.items() if _is_setting(value)]
+    rows += [(name, shown(value)) for name, value in result.settings.items()]
+    counts = {name: value for name, value in result.stats.items() if value is not None}
+    if result.bounds.dual_bound is None:
+        counts.pop("bound_source", None)
+    rows += [(name.replace("_", " "), shown(value)) for name, value in counts.items()]
     return [(name, value) for name, value in rows if value]
 
 
@@ -242,25 +245,3 @@ def solver_licence(name: str) -> str:
         return get_solver_class(name).licence
     except MmbnError:
         return ""
-
-
-def _is_setting(value: Any) -> bool:
-    return not isinstance(value, DiscreteDataset) and not hasattr(value, "shape") and not callable(value)
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return number(value) if math.isfinite(value) else str(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, (Mapping, tuple, list)) and not value:
-        return "none"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{k}={_shown(v)}" for k, v in value.items())
-    if isinstance(value, (tuple, list)):
-        return ", ".join(" → ".join(map(str, v)) if isinstance(v, tuple) else _shown(v) for v in value)
-    return str(value)

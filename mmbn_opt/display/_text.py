@@ -102,12 +102,14 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> percent(0.0225), percent(3.2e-9), percent(2e-16), percent(float("inf"))
-    ('2.25 %', '3.2e−07 %', '0 %', 'unknown')
+    >>> percent(0.0225), percent(6.1e-5), percent(3.2e-9), percent(2e-16), percent(float("inf"))
+    ('2.25 %', '0.0061 %', '3.2e−07 %', '0 %', 'unknown')
     """
     if share != share or share == float("inf"):
         return "unknown"
     # The last digits of a sum of many logarithms are noise.
     if share < 1e-12:
         return "0 %"
-    return f"{100 * share:.2f} %" if share >= 1e-4 else f"{100 * share:.1e} %".replace("-", "−")
+    if share >= 1e-6:
+        return f"{100 * share:.2f} %" if share >= 1e-4 else f"{100 * share:.2g} %"
+    return f"{100 * share:.1e} %".replace("-", "−")

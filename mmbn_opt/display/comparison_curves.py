@@ -5,23 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mmbn_opt.display._axes import Axis, linear_axis, time_axis
-from mmbn_opt.display._text import escape, number, shorten
-from mmbn_opt.display._theme import FONT, STANDALONE_STYLE, svg_opening, themed
-from mmbn_opt.display.curves import BOTTOM, HEIGHT, WIDTH, frame
+from mmbn_opt.display._chart import CHAR, WIDE, Entry, Sheet, chart_frame, legend, message
+from mmbn_opt.display._text import escape, number
+from mmbn_opt.display._theme import FONT, SERIES, STANDALONE_STYLE, SVG_TEXT_PX, series_style, svg_opening, themed
 from mmbn_opt.results.trace import BoundTrace
 
-__all__ = ["COLOURS", "Series", "gaps_svg", "profile_steps", "profile_svg"]
-
-COLOURS = ("#1d4ed8", "#c2410c", "#15803d", "#7c3aed", "#b91c1c", "#0e7490", "#be185d", "#57534e")
-"""One a solver; from the ninth on they are dashed."""
-_DARK_COLOURS = ("#86a8ff", "#fb9a5b", "#4ade80", "#c4a5ff", "#f87171", "#5cd0e6", "#f58ac0", "#c9c4be")
+__all__ = ["SMALLEST_GAP", "Series", "gaps_svg", "profile_steps", "profile_svg"]
 
 SMALLEST_GAP = 1e-6
 """A gap that is smaller is drawn as this one: proofs in floating-point numbers end here."""
 
-_TOP, _LEFT, _LEGEND = 14.0, 66.0, 196.0
 _CLASS = "mmbn-many"
-_LINE = 17.0
+_RIGHT = 24.0
 
 Point = tuple[float, float]
 
@@ -35,14 +30,16 @@ class Series:
     end: float
 
 
-def gaps_svg(traces: Sequence[tuple[str, BoundTrace]], *, standalone: bool = True) -> str:
-    """Relative gap over time, one line a run; runs of one solver share a colour.
+def gaps_svg(traces: Sequence[tuple[str, BoundTrace]], *, standalone: bool = True, sheet: Sheet = WIDE) -> str:
+    """Relative gap over time, one line a run; runs of one solver share colour and dashes.
 
     Parameters
     ----------
     traces : sequence of (solver, BoundTrace)
     standalone : bool
         Whether the drawing sets its own text colour and ground, as a file must.
+    sheet : Sheet
+        The size.
 
     Returns
     -------
@@ -56,17 +53,22 @@ def gaps_svg(traces: Sequence[tuple[str, BoundTrace]], *, standalone: bool = Tru
     """
     series = [Series(name, _gap_points(trace), trace.records[-1].time_sec) for name, trace in traces if trace.records]
     if not any(s.points for s in series):
-        return _message("no bounds to draw", standalone)
+        return _message("no bounds to draw", sheet, standalone)
     times = [t for s in series for t, _ in s.points] + [s.end for s in series]
-    x = time_axis(times, _LEFT, WIDTH - _LEGEND)
-    decades = [10.0**k for k in range(-6, 1, 1)]
-    ticks = tuple((d, _gap_label(d)) for d in decades)
-    y = Axis(SMALLEST_GAP, 1.0, HEIGHT - BOTTOM, _TOP, True, ticks)
-    return _drawing(series, x, y, None, "relative gap over time", standalone, dots=True)
+    ticks = tuple((d, _gap_label(d)) for d in (10.0**k for k in range(-6, 1, 1)))
+    left = 16.0 + CHAR * max(len(label) for _, label in ticks)
+    x = time_axis(times, left, sheet.width - _RIGHT, count=sheet.x_ticks)
+    y = Axis(SMALLEST_GAP, 1.0, 1.0, 0.0, True, ticks)
+    x_title = "Time, seconds (log scale)" if x.log else "Time, seconds"
+    return _drawing(series, x, y, (x_title, "Relative gap, % (log scale)"), sheet, standalone, dots=True)
 
 
 def profile_svg(
-    ratios: Mapping[str, Sequence[float]], n_problems: Mapping[str, int], *, standalone: bool = True
+    ratios: Mapping[str, Sequence[float]],
+    n_problems: Mapping[str, int],
+    *,
+    standalone: bool = True,
+    sheet: Sheet = WIDE,
 ) -> str:
     """Performance profile: share of problems done within a factor of the best time.
 
@@ -77,6 +79,7 @@ def profile_svg(
     n_problems : mapping of str to int
         For each solver the problems that it was run on.
     standalone : bool
+    sheet : Sheet
 
     Examples
     --------
@@ -84,17 +87,17 @@ def profile_svg(
     True
     """
     if not any(ratios.values()):
-        return _message("nothing was proved", standalone)
+        return _message("nothing was proved", sheet, standalone)
     largest = max(2.0, 1.15 * max(max(r, default=1.0) for r in ratios.values()))
-    x = Axis(1.0, largest, _LEFT, WIDTH - _LEGEND, True, _factor_ticks(largest))
-    shares = linear_axis(0.0, 1.0, HEIGHT - BOTTOM, _TOP)
-    y = Axis(0.0, 1.0, shares.start, shares.end, False, tuple((v, f"{100 * v:.0f} %") for v, _ in shares.ticks))
+    x = Axis(1.0, largest, 62.0, sheet.width - _RIGHT, True, _factor_ticks(largest, sheet.x_ticks))
+    shares = linear_axis(0.0, 1.0, 1.0, 0.0)
+    y = Axis(0.0, 1.0, 1.0, 0.0, False, tuple((v, f"{100 * v:.0f} %") for v, _ in shares.ticks))
     series = [
         Series(f"{solver}: {len(found)} of {n_problems[solver]}", profile_steps(found, n_problems[solver]), largest)
         for solver, found in ratios.items()
     ]
-    label = "performance profile"
-    return _drawing(series, x, y, "times the best solver's time (log scale)", label, standalone, dots=False)
+    titles = "Time, multiple of the fastest (log scale)", "Share of problems proved, %"
+    return _drawing(series, x, y, titles, sheet, standalone, dots=False)
 
 
 def profile_steps(ratios: Sequence[float], n_problems: int) -> tuple[Point, ...]:
@@ -121,52 +124,57 @@ def _gap_label(gap: float) -> str:
     return f"{100 * gap:g} %" if gap >= 1e-4 else f"{100 * gap:.4f}".rstrip("0") + " %"
 
 
-def _factor_ticks(largest: float) -> tuple[tuple[float, str], ...]:
-    steps = (1.0, 2.0, 5.0) if largest < 1000 else (1.0,)
-    values = [m * 10.0**k for k in range(9) for m in steps]
-    return tuple((v, f"{v:,.0f}×") for v in values if v <= largest)
+def _factor_ticks(largest: float, count: int) -> tuple[tuple[float, str], ...]:
+    """Round factors, no more than about twice as many as are wanted."""
+    for steps in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
+        values = [m * 10.0**k for k in range(9) for m in steps if m * 10.0**k <= largest]
+        if len(values) <= 2 * count:
+            break
+    return tuple((v, f"{v:,.0f}×") for v in values)
 
 
 def _drawing(
-    series: Sequence[Series], x: Axis, y: Axis, unit: str | None, label: str, standalone: bool, *, dots: bool
+    series: Sequence[Series],
+    x: Axis,
+    y: Axis,
+    titles: tuple[str, str],
+    sheet: Sheet,
+    standalone: bool,
+    *,
+    dots: bool,
 ) -> str:
     names = list(dict.fromkeys(s.name for s in series))
-    height = max(HEIGHT, _TOP + _LINE * len(names) + 10.0)
-    parts = [frame(x, y, unit)]
+    told, lines = legend([Entry(_mark(k), name) for k, name in enumerate(names)], sheet, most=32)
+    top = sheet.top(lines)
+    y = Axis(y.low, y.high, top + sheet.plot_height, top, y.log, y.ticks)
     several = len(series) > len(names)
-    parts += [_stair(s, names.index(s.name), x, y, thin=several, dot=dots) for s in series]
-    parts += [_legend_entry(name, k) for k, name in enumerate(names)]
-    style = _style(len(names)) + (_ground(standalone))
-    opening = svg_opening(_CLASS, WIDTH, height, f"{label}: {', '.join(names)}", standalone=standalone)
-    return f"{opening}<style>{style}</style>{''.join(parts)}</svg>"
+    stairs = "".join(_stair(s, names.index(s.name), x, y, thin=several, dot=dots) for s in series)
+    label = f"{titles[1]} against {titles[0]}: {', '.join(names)}"
+    opening = svg_opening(_CLASS, sheet.width, sheet.height(lines), label, standalone=standalone)
+    frame = chart_frame(x, y, x_title=titles[0], y_title=titles[1])
+    return f"{opening}<style>{_style(len(names))}{_ground(standalone)}</style>{frame}{stairs}{told}</svg>"
 
 
 def _ground(standalone: bool) -> str:
     return STANDALONE_STYLE if standalone else ""
 
 
-def _message(text: str, standalone: bool) -> str:
-    opening = svg_opening(_CLASS, WIDTH, 60.0, text, standalone=standalone)
-    return (
-        f"{opening}<style>{_style(0)}{_ground(standalone)}</style>"
-        f'<text class="soft" x="{WIDTH / 2}" y="34" text-anchor="middle">{text}</text></svg>'
-    )
+def _message(text: str, sheet: Sheet, standalone: bool) -> str:
+    return message(_CLASS, [text], sheet, _style(0) + _ground(standalone), standalone=standalone)
 
 
 def _style(n_series: int) -> str:
-    light = {f"--mm-s{k}": COLOURS[k % len(COLOURS)] for k in range(n_series)}
-    dark = {f"--mm-s{k}": _DARK_COLOURS[k % len(COLOURS)] for k in range(n_series)}
-    base = {"--mm-soft": "#5a6572", "--mm-line": "#c5ccd6"}
-    night = {"--mm-soft": "#9aa5b4", "--mm-line": "#465060"}
+    places = range(min(n_series, len(SERIES["light"])))
+    light, dark = ({f"--mm-s{k}": SERIES[theme][k] for k in places} for theme in ("light", "dark"))
     rules = "".join(
-        f".{_CLASS} .s{k} path{{stroke:var(--mm-s{k})}}.{_CLASS} .s{k} circle{{fill:var(--mm-s{k})}}"
-        for k in range(n_series)
+        f".{_CLASS} .c{k} path{{stroke:var(--mm-s{k})}}.{_CLASS} .c{k} circle{{fill:var(--mm-s{k})}}" for k in places
     )
     return (
-        themed(f".{_CLASS}", base | light, night | dark)
-        + f".{_CLASS}{{font:12px {FONT};max-width:100%;height:auto}}"
+        themed(f".{_CLASS}")
+        + (themed(f".{_CLASS}", light, dark) if n_series else "")
+        + f".{_CLASS}{{font:{SVG_TEXT_PX}px {FONT};max-width:100%;height:auto}}"
         + f".{_CLASS} text{{fill:currentColor}}.{_CLASS} .soft{{fill:var(--mm-soft)}}"
-        + f".{_CLASS} .grid{{stroke:var(--mm-line);opacity:.55}}.{_CLASS} .axis{{stroke:var(--mm-line)}}"
+        + f".{_CLASS} .grid{{stroke:var(--mm-rule)}}.{_CLASS} .axis{{fill:none;stroke:var(--mm-line)}}"
         + f".{_CLASS} g path{{fill:none;stroke-width:2;stroke-linejoin:round}}.{_CLASS} g.thin path{{stroke-width:1.3}}"
         + rules
     )
@@ -184,17 +192,15 @@ def _stair(series: Series, place: int, x: Axis, y: Axis, *, thin: bool, dot: boo
     way = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in corners)
     tip = f"{series.name}: {_gap_label(series.points[-1][1])} after {number(series.end, 4)} s" if dot else series.name
     mark = f'<circle cx="{corners[-1][0]:.1f}" cy="{corners[-1][1]:.1f}" r="3"/>' if dot else ""
-    kind = f"s{place}" + (" thin" if thin else "")
-    return f'<g class="{kind}"><title>{escape(tip)}</title><path d="{way}"{_dash(place)}/>{mark}</g>'
+    colour, dashes = series_style(place)
+    kind = f"c{colour} s{place}" + (" thin" if thin else "")
+    return f'<g class="{kind}"><title>{escape(tip)}</title><path d="{way}"{_dash(dashes)}/>{mark}</g>'
 
 
-def _legend_entry(name: str, place: int) -> str:
-    top, left = _TOP + 8.0 + _LINE * place, WIDTH - _LEGEND + 14.0
-    return (
-        f'<g class="s{place}"><title>{escape(name)}</title><path d="M{left} {top}h16"{_dash(place)}/></g>'
-        f'<text x="{left + 22}" y="{top + 4}">{escape(shorten(name, 25))}</text>'
-    )
+def _mark(place: int) -> str:
+    colour, dashes = series_style(place)
+    return f'<g class="c{colour}"><path d="M0 5h18"{_dash(dashes)}/></g>'
 
 
-def _dash(place: int) -> str:
-    return ' stroke-dasharray="5 3"' if place >= len(COLOURS) else ""
+def _dash(dashes: Sequence[float]) -> str:
+    return f' stroke-dasharray="{" ".join(f"{d:g}" for d in dashes)}"' if dashes else ""

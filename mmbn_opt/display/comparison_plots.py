@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mmbn_opt.display.comparison_curves import COLOURS, SMALLEST_GAP, profile_steps
+from mmbn_opt.display._theme import SERIES, series_style
+from mmbn_opt.display.comparison_curves import SMALLEST_GAP, profile_steps
 from mmbn_opt.display.plots import new_axes
 from mmbn_opt.results.trace import BoundTrace
 
@@ -42,8 +43,8 @@ def plot_gaps(traces: Sequence[tuple[str, str, BoundTrace]], axes: Any = None) -
         ax.set_yscale("log")
         ax.set_ylim(SMALLEST_GAP * 0.6, 1.5)
         ax.set_title(problem.replace("$", r"\$"), fontsize="medium")
-        ax.set_xlabel("seconds")
-        ax.set_ylabel("relative gap")
+        ax.set_xlabel("Time, seconds")
+        ax.set_ylabel("Relative gap (share, log scale)")
     if axes is None:
         for ax in drawn[len(problems) :]:
             ax.set_axis_off()
@@ -67,8 +68,8 @@ def plot_profile(ratios: Mapping[str, Sequence[float]], n_problems: Mapping[str,
         ax.step([*factors, end], [*shares, shares[-1]], where="post", label=solver, **_line(place))
     ax.set_xscale("log")
     ax.set_ylim(-0.02, 1.02)
-    ax.set_xlabel("times the best solver's time")
-    ax.set_ylabel("share of problems")
+    ax.set_xlabel("Time, multiple of the fastest (log scale)")
+    ax.set_ylabel("Share of problems proved")
     ax.legend(frameon=False, fontsize="small")
     return ax
 
@@ -79,5 +80,7 @@ def _draw(ax: Any, trace: BoundTrace, style: dict[str, Any]) -> None:
 
 
 def _line(place: int) -> dict[str, Any]:
-    dashed = place >= len(COLOURS)
-    return {"color": COLOURS[place % len(COLOURS)], "linestyle": "--" if dashed else "-", "linewidth": 1.5}
+    colour, dashes = series_style(place)
+    # Dashes are told in points of a line of width 1.
+    style = (0.0, [length / 2 for length in dashes]) if dashes else "-"
+    return {"color": SERIES["light"][colour], "linestyle": style, "linewidth": 1.5}

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
+from mmbn_opt.display._pictures import gaps_picture, profile_picture
 from mmbn_opt.display._templates import package_version, page_style, render
 from mmbn_opt.display._text import number, percent, shorten
-from mmbn_opt.display.comparison_curves import gaps_svg, profile_svg
+from mmbn_opt.display._words import glossary
 from mmbn_opt.results.trace import BoundTrace
 
 if TYPE_CHECKING:
@@ -75,11 +74,11 @@ def render_comparison(
         lead=_lead(frame, problems),
         figures=_figures(frame),
         solvers=[_solver(name, row) for name, row in summary.iterrows()],
-        profiles=[Markup(profile_svg(p.ratios, p.n_problems, standalone=False)) for p in profiles],
+        profiles=[profile_picture(p.ratios, p.n_problems) for p in profiles],
         problems=[
             {
                 "name": problem,
-                "curve": Markup(gaps_svg([(s, t) for p, s, t in traces if p == problem], standalone=False)),
+                "curve": gaps_picture([(s, t) for p, s, t in traces if p == problem]),
                 "runs": _runs(frame[frame["formulation"] == problem]),
             }
             for problem in problems
@@ -87,6 +86,7 @@ def render_comparison(
         left_out=list(left_out),
         setting=_setting(frame),
         command=command,
+        words=glossary(["bound", "gap", "incumbent", "primal integral", "certificate: checks failed"]),
     )
 
 

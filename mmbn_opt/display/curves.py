@@ -3,22 +3,22 @@
 from collections.abc import Callable, Sequence
 
 from mmbn_opt.display._axes import Axis, linear_axis, time_axis, value_range
+from mmbn_opt.display._chart import CHAR, WIDE, Entry, Sheet, chart_frame, legend, message
 from mmbn_opt.display._text import escape, number, percent
 from mmbn_opt.display._theme import CURVE_STYLE, STANDALONE_STYLE, svg_opening
+from mmbn_opt.results.status import Sense
 from mmbn_opt.results.trace import BoundTrace, TraceRecord
 
-__all__ = ["BOTTOM", "HEIGHT", "WIDTH", "frame", "trace_svg"]
+__all__ = ["trace_svg", "value_title"]
 
-WIDTH, HEIGHT = 760.0, 300.0
-_TOP, BOTTOM = 34.0, 44.0
-_CHAR = 7.2
-_LABEL_GAP = 15.0
+_KIND = "mmbn-curve"
+_LABEL_GAP = 16.0
 _COLUMNS = 1000
 
 Steps = list[tuple[float, float]]
 
 
-def trace_svg(trace: BoundTrace, *, standalone: bool = True) -> str:
+def trace_svg(trace: BoundTrace, *, standalone: bool = True, value_name: str = "Objective", sheet: Sheet = WIDE) -> str:
     """Draw incumbent and bound over time, the gap shaded between them.
 
     Parameters
@@ -27,6 +27,10 @@ def trace_svg(trace: BoundTrace, *, standalone: bool = True) -> str:
         Any trace: empty, of one record, with a bound that was never known.
     standalone : bool
         Whether the drawing sets its own text colour and ground, as a file must.
+    value_name : str
+        What the objective is, with its unit.
+    sheet : Sheet
+        The size: `WIDE`, or `NARROW` for phones.
 
     Returns
     -------
@@ -36,40 +40,68 @@ def trace_svg(trace: BoundTrace, *, standalone: bool = True) -> str:
     Examples
     --------
     >>> from mmbn_opt.results import Sense
-    >>> trace_svg(BoundTrace(Sense.MAXIMIZE)).count("nothing was recorded")
+    >>> trace_svg(BoundTrace(Sense.MAXIMIZE)).count("nothing was recorded</text>")
     1
     """
     style = CURVE_STYLE + (STANDALONE_STYLE if standalone else "")
-    body = _chart(trace) if any(_known(r) for r in trace) else _message("nothing was recorded")
-    label = f"incumbent {number(trace.bounds.primal_bound)}, bound {number(trace.bounds.dual_bound)}"
-    opening = svg_opening("mmbn-curve", WIDTH, HEIGHT, label, standalone=standalone)
+    if (words := _instead(trace, value_name)) is not None:
+        return message(_KIND, words, sheet, style, standalone=standalone)
+    body, height = _chart(trace, value_title(value_name, trace.sense), sheet)
+    bounds = trace.bounds
+    label = f"{value_name} over time: incumbent {number(bounds.primal_bound)}, bound {number(bounds.dual_bound)}"
+    opening = svg_opening(_KIND, sheet.width, height, label, standalone=standalone)
     return f"{opening}<style>{style}</style>{body}</svg>"
 
 
-def _known(record: TraceRecord) -> bool:
-    return record.primal_bound is not None or record.dual_bound is not None
+def value_title(value_name: str, sense: Sense) -> str:
+    """Title of the value axis.
+
+    Examples
+    --------
+    >>> value_title("Soft margin, nats", Sense.MAXIMIZE)
+    'Soft margin, nats (larger is better)'
+    """
+    return f"{value_name} ({'larger' if sense is Sense.MAXIMIZE else 'smaller'} is better)"
 
 
-def _message(text: str) -> str:
-    return f'<text class="soft" x="{WIDTH / 2}" y="{HEIGHT / 2}" text-anchor="middle">{text}</text>'
+def _instead(trace: BoundTrace, value_name: str) -> list[str] | None:
+    """Words in place of a curve that would be a dot; None where there is something to draw."""
+    primal, dual = _steps(trace.records, lambda r: r.primal_bound), _steps(trace.records, lambda r: r.dual_bound)
+    if not (primal or dual):
+        return ["nothing was recorded"]
+    if len(primal) > 1 or len(dual) > 1 or trace.records[-1].time_sec > trace.records[0].time_sec + 0.1:
+        return None
+    told = [
+        f"{what}: {number(steps[0][1], 9)} after {number(steps[0][0], 2)} s"
+        for what, steps in ((f"{value_name}", primal), ("bound", dual))
+        if steps
+    ]
+    if primal and dual and primal[0][1] == dual[0][1]:
+        told = [f"{told[0]}, proved at once"]
+    return ["Found in one step: there is no course to draw.", *told]
 
 
-def _chart(trace: BoundTrace) -> str:
+def _chart(trace: BoundTrace, y_title: str, sheet: Sheet) -> tuple[str, float]:
+    """Markup of everything, and its height."""
     primal = _steps(trace.records, lambda r: r.primal_bound)
     dual = _steps(trace.records, lambda r: r.dual_bound)
     finals = [steps[-1][1] for steps in (primal, dual) if steps]
-    right = WIDTH - 20.0 - _CHAR * max(len(number(value, 7)) for value in finals)
+    right = sheet.width - 18.0 - CHAR * max(len(number(value, 7)) for value in finals)
     times = [t for steps in (primal, dual) for t, _ in steps] + [trace.records[-1].time_sec]
     shares = time_axis(times, 0.0, 1.0)
     primal, dual = _thinned(primal, shares), _thinned(dual, shares)
     low, high = value_range([level for steps in (primal, dual) for level in _held(steps, shares)], finals)
-    y = linear_axis(low, high, HEIGHT - BOTTOM, _TOP)
-    left = 22.0 + _CHAR * max(len(label) for _, label in y.ticks)
-    x = time_axis(times, left, right)
-    parts = [frame(x, y), _gap(primal, dual, x, y)]
+    note = _cut_note(primal, dual, low, high)
+    told, lines = legend([*_entries(trace), *([Entry("", note)] if note else [])], sheet, most=90)
+    top = sheet.top(lines)
+    y = linear_axis(low, high, top + sheet.plot_height, top, count=sheet.y_ticks)
+    left = 16.0 + CHAR * max(len(label) for _, label in y.ticks)
+    x = time_axis(times, left, right, count=sheet.x_ticks)
+    x_title = "Time, seconds (log scale)" if x.log else "Time, seconds"
+    parts = [chart_frame(x, y, x_title=x_title, y_title=y_title), _gap(primal, dual, x, y)]
     for kind, steps in (("dual", dual), ("primal", primal)):
         parts += [_line(kind, steps, x, y), _dots(kind, steps, trace, x, y)]
-    return "".join([*parts, _final_labels(primal, dual, y, right), _legend(trace, x), _cut_note(primal, dual, y)])
+    return "".join([*parts, _final_labels(primal, dual, y, right), told]), sheet.height(lines)
 
 
 def _steps(records: Sequence[TraceRecord], value: Callable[[TraceRecord], float | None]) -> Steps:
@@ -97,25 +129,6 @@ def _held(steps: Steps, x: Axis) -> Steps:
         return []
     ends = [*(x(t) for t, _ in steps[1:]), x.end]
     return [(v, end - x(t)) for (t, v), end in zip(steps, ends, strict=True)]
-
-
-def frame(x: Axis, y: Axis, unit: str | None = None) -> str:
-    """Grid, ticks and labels of a drawing of `HEIGHT`; the unit of x is seconds unless told."""
-    parts = []
-    for value, label in y.ticks:
-        parts.append(f'<path class="grid" d="M{x.start:.1f} {y(value):.1f}H{x.end:.1f}"/>')
-        parts.append(
-            f'<text class="soft" x="{x.start - 8:.1f}" y="{y(value) + 4:.1f}" text-anchor="end">{label}</text>'
-        )
-    base = HEIGHT - BOTTOM
-    parts.append(f'<path class="axis" d="M{x.start:.1f} {base}H{x.end:.1f}"/>')
-    for value, label in x.ticks:
-        parts.append(f'<path class="axis" d="M{x(value):.1f} {base}v4"/>')
-        parts.append(f'<text class="soft" x="{x(value):.1f}" y="{base + 18}" text-anchor="middle">{label}</text>')
-    told = unit or ("seconds (log scale)" if x.log else "seconds")
-    middle = (x.start + x.end) / 2
-    parts.append(f'<text class="soft" x="{middle:.1f}" y="{HEIGHT - 8}" text-anchor="middle">{told}</text>')
-    return "".join(parts)
 
 
 def _stairs(steps: Steps, x: Axis, y: Axis) -> list[tuple[float, float]]:
@@ -189,24 +202,26 @@ def _final_labels(primal: Steps, dual: Steps, y: Axis, right: float) -> str:
     )
 
 
-def _legend(trace: BoundTrace, x: Axis) -> str:
-    gap = trace.bounds.gap_rel
-    told = "gap unknown" if gap == float("inf") else "gap closed" if percent(gap) == "0 %" else f"gap {percent(gap)}"
-    entries = [("primal", "incumbent", 92.0), ("dual", "bound", 70.0), ("gap", told, 0.0)]
-    parts, left = [], x.start
-    for kind, text, advance in entries:
-        mark = (
-            f'<rect class="gap" x="{left:.1f}" y="9" width="16" height="10"/>'
-            if kind == "gap"
-            else f'<path class="{kind}" d="M{left:.1f} 14h16"/>'
-        )
-        parts.append(f'{mark}<text x="{left + 22:.1f}" y="18">{text}</text>')
-        left += advance + 12
-    return "".join(parts)
+def _entries(trace: BoundTrace) -> list[Entry]:
+    """The lines that there are, and the area between them with its size at the end."""
+    primal, dual = (any(value is not None for value in values) for values in _columns(trace))
+    entries = []
+    if primal:
+        entries.append(Entry('<path class="primal" d="M0 5h16"/>', "incumbent (best found)"))
+    if dual:
+        side = "upper" if trace.sense is Sense.MAXIMIZE else "lower"
+        entries.append(Entry('<path class="dual" d="M0 5h16"/>', f"{side} bound"))
+    if primal and dual:
+        told = f"gap between them: {percent(trace.bounds.gap_rel)} at the end"
+        entries.append(Entry('<rect class="gap" x="0" y="0" width="16" height="10"/>', told))
+    return entries
 
 
-def _cut_note(primal: Steps, dual: Steps, y: Axis) -> str:
+def _columns(trace: BoundTrace) -> tuple[list[float | None], list[float | None]]:
+    return [r.primal_bound for r in trace], [r.dual_bound for r in trace]
+
+
+def _cut_note(primal: Steps, dual: Steps, low: float, high: float) -> str:
     first = [(name, steps[0][1]) for name, steps in (("bound", dual), ("incumbent", primal)) if steps]
-    beyond = [f"first {name} {number(v)}" for name, v in first if not y.low <= v <= y.high]
-    text = f"off the chart: {', '.join(beyond)}"
-    return f'<text class="soft" x="{WIDTH - 8}" y="18" text-anchor="end">{text}</text>' if beyond else ""
+    beyond = [f"first {name} {number(v)}" for name, v in first if not low <= v <= high]
+    return f"off the chart: {', '.join(beyond)}" if beyond else ""

@@ -5,15 +5,15 @@ No fragment has an id or a script, so any number of them can stand in one page.
 
 from typing import Any
 
-from markupsafe import Markup
-
 from mmbn_opt.display import _facts as facts
 from mmbn_opt.display._classifier_facts import classifier_headline
 from mmbn_opt.display._cpts import Table, cpt_tables
+from mmbn_opt.display._history import history
+from mmbn_opt.display._pictures import Picture, network_picture, trace_picture
 from mmbn_opt.display._templates import fragment_style, render
 from mmbn_opt.display._text import number
-from mmbn_opt.display.curves import trace_svg
-from mmbn_opt.display.svg import drawable_part, network_svg
+from mmbn_opt.display.svg import drawable_part
+from mmbn_opt.formulations.base import Described
 from mmbn_opt.networks.log_linear import LogLinearClassifier
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
@@ -36,18 +36,18 @@ __all__ = [
 
 def trace_html(trace: BoundTrace) -> str:
     """Both curves of a trace, and when the first incumbent came."""
-    return _fragment(drawings=[trace_svg(trace, standalone=False)], caption=trace_caption(trace))
+    return _fragment(pictures=[trace_picture(trace)], caption=trace_caption(trace))
 
 
 def network_html(network: BayesianNetwork) -> str:
     """The drawing of a network; pointing at a node shows its parents and its CPT, a fold has all tables."""
-    drawing = network_svg(network, standalone=False)
-    return _fragment(drawings=[drawing], caption=network_caption(network), tables=cpt_tables(network))
+    pictures = [network_picture(network)]
+    return _fragment(pictures=pictures, caption=network_caption(network), tables=cpt_tables(network))
 
 
 def structure_html(structure: Structure) -> str:
     """The drawing of a structure."""
-    return _fragment(drawings=[network_svg(structure, standalone=False)], caption=network_caption(structure))
+    return _fragment(pictures=[network_picture(structure)], caption=network_caption(structure))
 
 
 def certificate_html(certificate: Certificate) -> str:
@@ -59,7 +59,7 @@ def result_html(result: Result) -> str:
     """Status, figures, network, curve and certificate of a result."""
     return _fragment(
         headline=facts.headline(result),
-        drawings=_drawings(result.trace, result.model),
+        pictures=_pictures(history(result), result.model, result.formulation),
         tables=cpt_tables(result.model) if isinstance(result.model, BayesianNetwork) else None,
         checks=facts.check_rows(result.certificate),
         sentence=facts.certificate_sentence(result.certificate),
@@ -73,7 +73,7 @@ def classifier_html(estimator: Any) -> str:
     caption = text if network is None else f"{text}: {network_caption(network)}"
     return _fragment(
         headline=classifier_headline(estimator),
-        drawings=[] if network is None else [network_svg(network, standalone=False)],
+        pictures=[] if network is None else [network_picture(network)],
         caption=caption,
         tables=None if network is None else cpt_tables(network),
         checks=facts.check_rows(estimator.certificate_),
@@ -85,15 +85,15 @@ def run_html(run: Run) -> str:
     """A run as it stands: status, figures, curve and the network so far; its result when it has one."""
     if run.outcome is not None:
         return result_html(run.outcome)
-    return _fragment(headline=facts.run_headline(run), drawings=_drawings(run.trace, run.best()))
+    return _fragment(headline=facts.run_headline(run), pictures=_pictures(run.trace, run.best(), run.formulation))
 
 
-def _drawings(trace: BoundTrace, model: Any) -> list[str]:
-    drawings = [trace_svg(trace, standalone=False)]
+def _pictures(trace: BoundTrace, model: Any, formulation: Described) -> list[Picture]:
+    pictures = [trace_picture(trace, formulation.value_name)]
     drawn = model.structure if isinstance(model, LogLinearClassifier) else model
     if isinstance(drawn, (BayesianNetwork, Structure)):
-        drawings.append(network_svg(drawn, standalone=False))
-    return drawings
+        pictures.append(network_picture(drawn))
+    return pictures
 
 
 def network_caption(network: BayesianNetwork | Structure) -> str:
@@ -121,7 +121,7 @@ def trace_caption(trace: BoundTrace) -> str:
 
 def _fragment(
     *,
-    drawings: list[str] | None = None,
+    pictures: list[Picture] | None = None,
     caption: str = "",
     tables: list[Table] | None = None,
     headline: facts.Headline | None = None,
@@ -130,7 +130,7 @@ def _fragment(
 ) -> str:
     values: dict[str, Any] = {
         "style": fragment_style(),
-        "drawings": [Markup(drawing) for drawing in drawings or ()],
+        "pictures": pictures or [],
         "caption": caption,
         "tables": tables,
         "headline": headline,

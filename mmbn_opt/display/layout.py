@@ -7,13 +7,14 @@ trunk at the left, and along one bus above each row.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mmbn_opt.display._crossings import order_rows, place_rows
 from mmbn_opt.display._rows import Row, assign_rows
 from mmbn_opt.networks.structure import Structure
 
-__all__ = ["Box", "DrawnEdge", "Layout", "layered_layout"]
+__all__ = ["Box", "DrawnEdge", "Layout", "layered_layout", "narrow_layout"]
 
 NODE_HEIGHT = 30.0
 GAP = 18.0
@@ -26,6 +27,11 @@ _ROW_GAP = 34.0
 _TRUNK = 20.0
 _ARRIVAL_STEP, _DEPARTURE_STEP = 16.0, 7.0
 _RATIO = 1.7
+_PAGE_WIDTH, _WIDEST = 960.0, 1040.0
+_PHONE_WIDTH, _PHONE_NODES = 390.0, (112.0, 92.0)
+_TRIES = 3
+_MANY = 60
+"""A network of more nodes scrolls anyway, and takes a second to lay out."""
 
 Item = int | tuple[int, int, int]
 """A node, or the place that the edge (parent, child) keeps free in a row."""
@@ -82,7 +88,7 @@ class Layout:
     edges: tuple[DrawnEdge, ...]
 
 
-def layered_layout(structure: Structure, *, columns: int | None = None) -> Layout:
+def layered_layout(structure: Structure, *, columns: int | None = None, max_width: float = _MAX_WIDTH) -> Layout:
     """Lay a structure out.
 
     Parameters
@@ -90,6 +96,8 @@ def layered_layout(structure: Structure, *, columns: int | None = None) -> Layou
     structure : Structure
     columns : int or None
         Most nodes in a row; by default what makes the drawing a little wider than high.
+    max_width : float
+        Of a node; longer names are shortened.
 
     Returns
     -------
@@ -103,14 +111,46 @@ def layered_layout(structure: Structure, *, columns: int | None = None) -> Layou
     >>> len({box.y for box in layout.boxes}), len(layout.edges)
     (7, 60)
     """
-    width = _node_width(structure)
-    if columns is None:
-        n_rows = max(1, round(math.sqrt(structure.n_features * (width + GAP) / (_RATIO * (NODE_HEIGHT + _ROW_GAP)))))
-        columns = max(6, math.ceil(structure.n_features / n_rows))
-        columns = (
-            math.ceil(structure.n_features / math.ceil(structure.n_features / columns)) if structure.n_features else 1
-        )
-    return _Drawing(structure, assign_rows(structure, columns), width).finish()
+    width = min(max_width, _node_width(structure))
+    if columns is not None:
+        return _Drawing(structure, assign_rows(structure, columns), width).finish()
+    n_rows = max(1, round(math.sqrt(structure.n_features * (width + GAP) / (_RATIO * (NODE_HEIGHT + _ROW_GAP)))))
+    columns = min(max(6, math.ceil(structure.n_features / n_rows)), int(_PAGE_WIDTH / (width + GAP)))
+    if structure.n_features:
+        columns = math.ceil(structure.n_features / math.ceil(structure.n_features / columns))
+    tries = _TRIES if len(structure.names) <= _MANY else 1
+    fewer = range(columns, max(columns - tries, 0), -1)
+    drawings = (_Drawing(structure, assign_rows(structure, most), width).finish() for most in fewer)
+    return _first_within(drawings, _WIDEST)
+
+
+def narrow_layout(structure: Structure) -> Layout:
+    """Lay a structure out for a phone: few nodes in a row, and names shortened further where that is too wide.
+
+    Examples
+    --------
+    >>> star = Structure.from_names([f"x{j}" for j in range(60)], "class", [("class", f"x{j}") for j in range(60)])
+    >>> narrow_layout(star).width < 400 < layered_layout(star).width
+    True
+    """
+    shapes = [(columns, most) for most in _PHONE_NODES for columns in (4, 3, 2)]
+    if len(structure.names) > _MANY:
+        shapes = [(3, min(_PHONE_NODES))]
+    return _first_within(
+        (layered_layout(structure, columns=columns, max_width=most) for columns, most in shapes), _PHONE_WIDTH
+    )
+
+
+def _first_within(layouts: Iterable[Layout], width: float) -> Layout:
+    """The first one that is no wider, or the narrowest of all."""
+    found: Layout | None = None
+    for layout in layouts:
+        if found is None or layout.width < found.width:
+            found = layout
+        if found.width <= width:
+            break
+    assert found is not None, "there are layouts to choose from"
+    return found
 
 
 def _node_width(structure: Structure) -> float:

@@ -2,20 +2,25 @@
 
 from typing import Any
 
+import numpy as np
+
+from mmbn_opt.display._theme import PALETTES
+from mmbn_opt.display.curves import value_title
 from mmbn_opt.display.layout import DrawnEdge, layered_layout
 from mmbn_opt.display.svg import box_labels, drawable_part
 from mmbn_opt.exceptions import MissingDependencyError
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
+from mmbn_opt.results.status import Sense
 from mmbn_opt.results.trace import BoundTrace
 
 __all__ = ["new_axes", "plot_network", "plot_trace"]
 
-_PRIMAL, _DUAL, _CLASS, _BUS = "#1d4ed8", "#b45309", "#1d4ed8", "#a3baf0"
+_COLOURS = PALETTES["light"]
 _PIXELS_PER_INCH = 90.0
 
 
-def plot_trace(trace: BoundTrace, ax: Any = None) -> Any:
+def plot_trace(trace: BoundTrace, ax: Any = None, *, value_name: str = "Objective") -> Any:
     """Incumbent and dual bound over time as steps, the gap shaded.
 
     Parameters
@@ -23,6 +28,8 @@ def plot_trace(trace: BoundTrace, ax: Any = None) -> Any:
     trace : BoundTrace
     ax : matplotlib Axes or None
         Where to draw; by default a new figure.
+    value_name : str
+        What the objective is, with its unit: ``result.formulation.value_name``.
 
     Returns
     -------
@@ -37,12 +44,25 @@ def plot_trace(trace: BoundTrace, ax: Any = None) -> Any:
     frame = trace.to_frame()
     times = frame["time_sec"].to_numpy()
     primal, dual = frame["primal_bound"].to_numpy(), frame["dual_bound"].to_numpy()
-    ax.step(times, primal, where="post", color=_PRIMAL, label="incumbent")
-    ax.step(times, dual, where="post", color=_DUAL, label="bound")
-    ax.fill_between(times, primal, dual, step="post", color=_DUAL, alpha=0.12, linewidth=0)
-    ax.set_xlabel("seconds")
-    ax.set_ylabel("objective")
-    ax.legend(frameon=False)
+    side = "upper bound" if trace.sense is Sense.MAXIMIZE else "lower bound"
+    known = {
+        name: values
+        for name, values in (("incumbent (best found)", primal), (side, dual))
+        if not np.isnan(values).all()
+    }
+    for name, values in known.items():
+        style = ("--mm-primal", "-") if values is primal else ("--mm-dual", "--")
+        # A single moment is a mark: a step of no length could not be seen.
+        mark = "o" if np.unique(times[~np.isnan(values)]).size < 2 else None
+        ax.step(times, values, where="post", color=_COLOURS[style[0]], linestyle=style[1], label=name, marker=mark)
+    if len(known) == 2:
+        ax.fill_between(
+            times, primal, dual, step="post", color=_COLOURS["--mm-dual"], alpha=0.12, linewidth=0, label="gap"
+        )
+    ax.set_xlabel("Time, seconds")
+    ax.set_ylabel(value_title(value_name, trace.sense), wrap=True)
+    if known:
+        ax.legend(frameon=False)
     return ax
 
 
@@ -79,8 +99,8 @@ def plot_network(network: BayesianNetwork | Structure, ax: Any = None) -> Any:
             box.width - 8,
             box.height - 8,
             boxstyle="round,pad=4",
-            facecolor=_CLASS if is_class else "#f6f7f9",
-            edgecolor=_CLASS if is_class else "#c5ccd6",
+            facecolor=_COLOURS["--mm-class" if is_class else "--mm-fill"],
+            edgecolor=_COLOURS["--mm-class" if is_class else "--mm-line"],
             zorder=2,
         )
         ax.add_patch(patch)
@@ -92,7 +112,7 @@ def plot_network(network: BayesianNetwork | Structure, ax: Any = None) -> Any:
             ha="center",
             va="center",
             fontsize=9,
-            color="white" if is_class else "#1b1f26",
+            color=_COLOURS["--mm-class-text" if is_class else "--mm-text"],
             fontweight="bold" if is_class else "normal",
             zorder=3,
         )
@@ -131,6 +151,6 @@ def _draw_edge(ax: Any, edge: DrawnEdge) -> None:
             vertices += [(x, middle), (x1, middle), (x1, y1)]
             codes += [Path.CURVE4] * 3
         x, y = x1, y1
-    colour = _BUS if edge.by_bus else "#3b4452"
+    colour = _COLOURS["--mm-bus" if edge.by_bus else "--mm-arc"]
     ax.add_patch(PathPatch(Path(vertices, codes), facecolor="none", edgecolor=colour, linewidth=1.1, zorder=1))
     ax.fill([x - 3.6, x + 3.6, x], [y - 6.5, y - 6.5, y], color=colour, linewidth=0, zorder=1.5)

@@ -1,24 +1,28 @@
 """The report of a run: one HTML file that opens without network, in light, dark and on paper."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
-from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.findings import remark_lines
-from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.display import _facts as facts
+from mmbn_opt.display._accuracy import AccuracyTable, accuracy_table
+from mmbn_opt.display._cpts import cpt_tables
+from mmbn_opt.display._history import history
+from mmbn_opt.display._pictures import network_picture, trace_picture
 from mmbn_opt.display._templates import package_version, page_style, render
 from mmbn_opt.display._text import number
-from mmbn_opt.display.curves import trace_svg
+from mmbn_opt.display._words import glossary
 from mmbn_opt.display.html import network_caption, trace_caption
-from mmbn_opt.display.svg import network_svg
+from mmbn_opt.formulations.base import Described
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.results.confusion import Confusion
 from mmbn_opt.results.result import Result
+from mmbn_opt.scores.confusion import confusion_on
 
 __all__ = ["render_report"]
 
@@ -29,6 +33,7 @@ def render_report(
     result: Result,
     *,
     comparison: Sequence[Mapping[str, Any]] | None = None,
+    held_out: Confusion | None = None,
     title: str | None = None,
     command: str | None = None,
 ) -> str:
@@ -39,6 +44,8 @@ def render_report(
     result : Result
     comparison : sequence of mappings, or None
         Models side by side: ``name``, ``accuracy``, and where known ``n_test``, ``standard_error`` and ``soft_margin``.
+    held_out : Confusion or None
+        The model on rows that it was not learned from. Its accuracy on the training rows is computed here.
     title : str or None
         Heading; by default the formulation's title.
     command : str or None
@@ -50,44 +57,58 @@ def render_report(
         HTML without scripts, links or anything to be loaded. Equal input gives equal text.
     """
     model = result.model if isinstance(result.model, BayesianNetwork) else None
-    formulation = result.formulation
-    heading = title or facts.title_of(formulation)
-    return render(
-        "report.html.j2",
-        title=heading,
-        subtitle=_subtitle(formulation),
-        version=package_version(),
-        style=page_style(),
-        headline=facts.headline(result),
-        sentence=facts.certificate_sentence(result.certificate),
-        network=None if model is None else Markup(network_svg(model, standalone=False)),
-        network_caption="" if model is None else network_caption(model),
-        curve=Markup(trace_svg(result.trace, standalone=False)),
-        curve_caption=trace_caption(result.trace),
-        checks=facts.check_rows(result.certificate),
-        comparison=_comparison(comparison) if comparison else None,
-        mixtures=facts.mixture_rows(result.model) if isinstance(result.model, MixtureClassifier) else [],
-        programs=[facts.part_row(part, result) for part in result.parts],
-        remarks=remark_lines(result.remarks),
-        parents=[] if model is None else facts.parent_rows(model),
-        variables=[] if model is None else facts.variable_rows([model.target, *model.features]),
-        problem=facts.problem_rows(formulation),
-        run=facts.run_rows(result),
-        command=command,
-    )
+    formulation: Described = result.formulation
+    samples = formulation.samples
+    curve = history(result)
+    values: dict[str, Any] = {
+        "title": title or formulation.title,
+        "subtitle": "" if samples is None else samples.sentence,
+        "headline": facts.headline(result),
+        "sentence": facts.certificate_sentence(result.certificate),
+        "network": None if model is None else network_picture(model),
+        "network_caption": "" if model is None else network_caption(model),
+        "curve": trace_picture(curve, formulation.value_name),
+        "value_name": formulation.value_name,
+        "curve_caption": trace_caption(curve),
+        "bounded": result.bounds.dual_bound is not None,
+        "checks": facts.check_rows(result.certificate),
+        "comparison": _comparison(comparison) if comparison else None,
+        "held_out": None if held_out is None else accuracy_table(held_out, held_out=True),
+        "training": _training(result),
+        "mixtures": facts.mixture_rows(result.model) if isinstance(result.model, MixtureClassifier) else [],
+        "programs": [facts.part_row(part, result) for part in result.parts],
+        "remarks": remark_lines(result.remarks),
+        "parents": [] if model is None else facts.parent_rows(model),
+        "tables": [] if model is None else cpt_tables(model),
+        "variables": [] if model is None else facts.variable_rows([model.target, *model.features]),
+        "problem": facts.problem_rows(formulation),
+        "run": facts.run_rows(result),
+        "command": command,
+    }
+    words = glossary(list(_texts(values)))
+    return render("report.html.j2", **values, words=words, version=package_version(), style=page_style())
 
 
-def _subtitle(formulation: Any) -> str:
-    data = getattr(formulation, "data", None)
-    if isinstance(data, NumericDataset):
-        column = getattr(formulation, "class_name", "class")
-        return (
-            f"{data.n_samples:,} samples, {data.n_features:,} features, {data.n_classes} classes in column “{column}”"
-        )
-    if not isinstance(data, DiscreteDataset):
-        return ""
-    size = f"{data.n_samples:,} samples, {data.n_features:,} features"
-    return f"{size}, {data.n_classes} classes in column “{data.class_name}”"
+def _training(result: Result) -> AccuracyTable | None:
+    """The model on the rows that it was learned from."""
+    samples = result.formulation.samples
+    if result.model is None or samples is None:
+        return None
+    confusion = confusion_on(result.model, samples)
+    return None if confusion is None else accuracy_table(confusion, held_out=False)
+
+
+def _texts(values: Mapping[str, Any]) -> Iterator[str]:
+    """The prose among the values, where words of the trade occur."""
+    for key in ("title", "sentence", "network_caption", "curve_caption"):
+        yield values[key]
+    yield values["headline"].sentence
+    yield from (f"{name} {value}" for name, value in (*values["headline"].figures, *values["run"]))
+    yield from (f"{check.name} {check.detail} {check.kind}" for check in values["checks"])
+    yield values["value_name"]
+    yield "CPT" if values["tables"] else ""
+    yield "confusion matrix" if values["training"] or values["held_out"] else ""
+    yield "held-out" if values["comparison"] or values["held_out"] else ""
 
 
 @dataclass(frozen=True)

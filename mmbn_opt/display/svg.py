@@ -8,7 +8,7 @@ import numpy as np
 from mmbn_opt.display._cpts import state_labels
 from mmbn_opt.display._text import escape, short_labels
 from mmbn_opt.display._theme import NETWORK_STYLE, STANDALONE_STYLE, svg_opening
-from mmbn_opt.display.layout import Box, DrawnEdge, Layout, layered_layout
+from mmbn_opt.display.layout import Box, DrawnEdge, Layout, layered_layout, narrow_layout
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
 
@@ -24,7 +24,11 @@ _HOVER_NODES = 120
 
 
 def network_svg(
-    network: BayesianNetwork | Structure, *, standalone: bool = True, max_nodes: int = MAX_DRAWN_NODES
+    network: BayesianNetwork | Structure,
+    *,
+    standalone: bool = True,
+    max_nodes: int = MAX_DRAWN_NODES,
+    narrow: bool = False,
 ) -> str:
     """Draw a network or a structure.
 
@@ -38,6 +42,8 @@ def network_svg(
         Whether the drawing sets its own text colour and ground, as a file must; inside a page it takes the page's.
     max_nodes : int
         A larger network is cut to the class and its Markov blanket.
+    narrow : bool
+        For a phone: few nodes in a row, and nothing that needs a pointer.
 
     Returns
     -------
@@ -52,12 +58,12 @@ def network_svg(
     """
     whole = network.structure if isinstance(network, BayesianNetwork) else network
     structure, kept = drawable_part(whole, max_nodes)
-    layout = layered_layout(structure)
-    tips = [_tooltip(network, whole, node) for node in kept]
+    layout = narrow_layout(structure) if narrow else layered_layout(structure)
+    tips = [_tooltip(whole if narrow else network, whole, node) for node in kept]
     edges = [_edge(structure, edge) for edge in sorted(layout.edges, key=lambda e: not e.by_bus)]
     labels = box_labels(structure, layout)
     nodes = [_node(structure, *drawn) for drawn in zip(layout.boxes, labels, tips, strict=True)]
-    style = NETWORK_STYLE + (STANDALONE_STYLE if standalone else "") + _hover_rules(len(kept))
+    style = NETWORK_STYLE + (STANDALONE_STYLE if standalone else "") + _hover_rules(0 if narrow else len(kept))
     label = f"Bayesian network: {len(kept)} nodes, {len(layout.edges)} edges, class {structure.class_name}"
     opening = svg_opening("mmbn-net", layout.width, layout.height, label, standalone=standalone)
     return f"{opening}<style>{style}</style>{''.join(edges)}{''.join(nodes)}</svg>"

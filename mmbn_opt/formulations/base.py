@@ -3,15 +3,34 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
 
 from .._arrays import FloatArray
+from ..data.discrete import DiscreteDataset
+from ..data.samples import Samples
 from ..exceptions import InputError
 from ..programs.base import Program, ProgramKind, ProgramSize
 from ..results.result import Check
 from ..results.status import BoundKind, Sense
 
-__all__ = ["Formulation", "Start"]
+__all__ = ["Described", "DiscreteFormulation", "Formulation", "Start"]
+
+
+class Described(Protocol):
+    """What a report tells of a problem; every formulation has it, and so have problems that need no solver."""
+
+    @property
+    def title(self) -> str:
+        """What the problem is called."""
+
+    @property
+    def value_name(self) -> str:
+        """What the objective is, with its unit, for the axis of a curve."""
+
+    @property
+    def samples(self) -> Samples | None:
+        """What is learned from; None where that is no table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +53,18 @@ class Formulation(ABC):
     emits: ClassVar[frozenset[ProgramKind]]
     sense: ClassVar[Sense]
     bound_kind: ClassVar[BoundKind]
+    value_name: ClassVar[str] = "Objective"
+    """What the objective is, with its unit, for the axis of a curve."""
 
     @property
     @abstractmethod
     def n_samples(self) -> int:
         """Samples that the objective is recomputed from."""
+
+    @property
+    def samples(self) -> Samples | None:
+        """What is learned from, for reports; None where that is no table."""
+        return None
 
     @property
     def watched(self) -> bool:
@@ -138,3 +164,30 @@ class Formulation(ABC):
     @abstractmethod
     def check(self, model: Any) -> tuple[Check, ...]:
         """What this formulation can re-check of a model besides the objective."""
+
+
+@dataclass(frozen=True, eq=False)
+class DiscreteFormulation(Formulation):
+    """A problem over a discrete table.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+    """
+
+    data: DiscreteDataset
+
+    @property
+    def n_samples(self) -> int:
+        """Samples, equal ones counted apart."""
+        return self.data.n_samples
+
+    @cached_property
+    def merged(self) -> DiscreteDataset:
+        """The data with equal rows merged."""
+        return self.data.aggregate()
+
+    @property
+    def samples(self) -> Samples:
+        """The data, for reports."""
+        return Samples(self.data, self.data.class_name, self.merged)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mmbn_opt.formulations.base import Described
 from mmbn_opt.interop._version import package_version
 from mmbn_opt.interop.bif import bif_content
 from mmbn_opt.interop.csv_text import csv_content
@@ -179,13 +180,14 @@ def _part(part: Result) -> dict[str, Any]:
     }
 
 
-def _data(formulation: Any) -> dict[str, Any] | None:
-    data, merged = getattr(formulation, "data", None), getattr(formulation, "merged", None)
-    if data is None:
+def _data(formulation: Described) -> dict[str, Any] | None:
+    samples = formulation.samples
+    if samples is None:
         return None
+    data = samples.data
     return {
         "samples": data.n_samples,
-        "samples_merged": None if merged is None else merged.n_samples,
+        "samples_merged": samples.n_distinct,
         "features": data.n_features,
         "classes": data.n_classes,
         "dropped": data.n_dropped,

@@ -1,4 +1,5 @@
 from mmbn_opt.results.bounds import ObjectiveBounds as ObjectiveBounds
+from mmbn_opt.results.confusion import Confusion as Confusion
 from mmbn_opt.results.proof import Proof as Proof
 from mmbn_opt.results.result import Certificate as Certificate
 from mmbn_opt.results.result import Check as Check

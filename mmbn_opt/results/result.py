@@ -58,6 +58,15 @@ class Check:
     about : CheckSubject
     part : str
         The program among several that is meant; empty where there is one, or where all are meant.
+    claims : bool
+        False where nothing is claimed, so that there is nothing to hold against anything; `ok` is None then.
+
+    Examples
+    --------
+    >>> print(Check("bound", None, "12.5 as claimed by highs"))
+    [claimed] bound: 12.5 as claimed by highs
+    >>> print(Check("bound", None, "nothing is said of the optimum", claims=False))
+    [not claimed] bound: nothing is said of the optimum
     """
 
     name: str
@@ -65,9 +74,10 @@ class Check:
     detail: str
     about: CheckSubject = field(default=CheckSubject.ANSWER, kw_only=True)
     part: str = field(default="", kw_only=True)
+    claims: bool = field(default=True, kw_only=True)
 
     def __str__(self) -> str:
-        mark = {True: "ok", False: "FAILED", None: "claimed"}[self.ok]
+        mark = {True: "ok", False: "FAILED", None: "claimed" if self.claims else "not claimed"}[self.ok]
         return f"[{mark}] {self.name}: {self.detail}"
 
 

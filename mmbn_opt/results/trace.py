@@ -119,9 +119,9 @@ class BoundTrace:
                 )
         return area / end
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw both curves with matplotlib (extra ``plot``)."""
-        return delegate("plot_trace")(self, ax=ax)
+    def plot(self, ax: Any = None, *, value_name: str = "Objective") -> Any:
+        """Draw both curves with matplotlib (extra ``plot``); `value_name` is what the vertical axis shows."""
+        return delegate("plot_trace")(self, ax=ax, value_name=value_name)
 
     def _repr_html_(self) -> str:
         html: str = delegate("trace_html")(self)

@@ -1,3 +1,4 @@
+from mmbn_opt.scores.confusion import confusion_on as confusion_on
 from mmbn_opt.scores.margins import MarginTables as MarginTables
 from mmbn_opt.scores.predictive import DecomposableScore as DecomposableScore
 from mmbn_opt.scores.predictive import bdeu as bdeu

@@ -102,6 +102,16 @@ class SolverResult:
         }
         return {**self.stats, **{name: value for name, value in own.items() if value is not None}}
 
+    def figures_in(self, sense: Sense) -> dict[str, Any]:
+        """`figures`, where values of the objective have the sign that they have in a problem of this sense."""
+        figures = self.figures
+        values = {name: figures[name] for name in _OBJECTIVE_VALUES if figures.get(name) is not None}
+        return figures | {name: sense.sign * value for name, value in values.items()}
+
+
+_OBJECTIVE_VALUES = frozenset({"bound_reproved", "raw_dual_bound", "raw_objective", "root_bound"})
+"""Figures that are values of the program's objective, which is a minimum."""
+
 
 @dataclass(frozen=True)
 class Availability:

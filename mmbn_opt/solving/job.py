@@ -130,7 +130,7 @@ class Job:
             failed = "; ".join(map(str, certificate.failures))
             logger.error("the answer of %s failed its checks: %s", engine.name, failed)
             status, raw_status = TerminationStatus.NUMERICAL_ERROR, f"{raw_status}; its certificate failed: {failed}"
-        stats = {} if answer is None else answer.figures
+        stats = {} if answer is None else answer.figures_in(formulation.sense)
         stats |= {"bound_source": state.bound_source, "incumbent_source": state.best_source}
         spent = {k: self._seconds.get(k, 0.0) for k in ("build", "heuristics", "solve")}
         return Result(

@@ -9,6 +9,7 @@ import numpy as np
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.counts import contingency
 from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.samples import Samples
 from mmbn_opt.formulations.checks import check_acyclic, check_estimates
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.smoothing import Smoothing, as_smoothing
@@ -52,6 +53,12 @@ class MaximumLikelihood:
     smoothing: float | Smoothing = 1.0
 
     title: ClassVar[str] = "Smoothed maximum likelihood"
+    value_name: ClassVar[str] = "Smoothed log-likelihood, nats"
+
+    @property
+    def samples(self) -> Samples:
+        """The data, for reports."""
+        return Samples(self.data, self.data.class_name)
 
     def evaluate(self, model: BayesianNetwork) -> float:
         """The objective of any network of this structure, in nats."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.samples import Samples
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
@@ -68,10 +69,11 @@ class ToyFormulation:
     max_parents: int = 2
     required_edges: tuple[tuple[str, str], ...] = (("class", "a"),)
     title: ClassVar[str] = "Toy structure"
+    value_name: ClassVar[str] = "Toy margin, nats"
 
     @property
-    def merged(self) -> DiscreteDataset:
-        return self.data.aggregate()
+    def samples(self) -> Samples:
+        return Samples(self.data, self.data.class_name, self.data.aggregate())
 
 
 @pytest.fixture

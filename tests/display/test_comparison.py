@@ -3,6 +3,7 @@
 import re
 from xml.etree import ElementTree
 
+from mmbn_opt.display._chart import NARROW, WIDE
 from mmbn_opt.display.comparison_curves import gaps_svg, profile_steps, profile_svg
 from mmbn_opt.results.status import Sense
 from mmbn_opt.results.trace import BoundTrace, TraceRecord
@@ -17,7 +18,7 @@ CLOSING = trace((0.0, 50.0, 100.0), (1.0, 90.0, 100.0), (2.0, 100.0, 100.0))
 
 def lines(svg):
     """Corners of the stair of each series."""
-    found = re.findall(r'<g class="s\d+[^"]*"><title>[^<]*</title><path d="M([^"]*)"', svg)
+    found = re.findall(r'<g class="c\d+ s\d+[^"]*"><title>[^<]*</title><path d="M([^"]*)"', svg)
     return [[tuple(map(float, p.split())) for p in way.split("L")] for way in found if "L" in way]
 
 
@@ -27,15 +28,15 @@ def test_gaps_fall_to_the_bottom_when_they_close():
     closed, still = lines(svg)
     assert [x for x, _ in closed] == sorted(x for x, _ in closed)
     assert [y for _, y in closed] == sorted(y for _, y in closed)  # downwards on the page
-    assert closed[-1][1] == 256.0  # the axis: a gap of zero
+    assert closed[-1][1] == WIDE.top(1) + WIDE.plot_height  # the axis: a gap of zero
     assert len({y for _, y in still}) == 1
     assert still[-1][0] > closed[-1][0]  # it ran for longer
 
 
 def test_runs_of_one_solver_share_colour_and_legend():
     svg = gaps_svg([("a", CLOSING), ("a", CLOSING), ("b", CLOSING)])
-    assert svg.count('class="s0 thin"') == 2
-    assert svg.count('class="s1 thin"') == 1
+    assert svg.count('class="c0 s0 thin"') == 2
+    assert svg.count('class="c1 s1 thin"') == 1
     assert svg.count(">a</text>") == 1
 
 
@@ -43,7 +44,18 @@ def test_names_are_escaped_and_many_solvers_stay_apart():
     svg = gaps_svg([(f"<s{k}>", CLOSING) for k in range(11)])
     ElementTree.fromstring(svg)
     assert "<s3>" not in svg
-    assert svg.count("stroke-dasharray") == 2 * 3  # from the ninth on, line and legend
+    looks = re.findall(r'<g class="(c\d+) s\d+"><title>[^<]*</title><path d="[^"]*"( stroke-dasharray="[^"]*")?/>', svg)
+    assert len(looks) == len(set(looks)) == 11
+
+
+def test_both_axes_say_what_they_show_in_every_size():
+    for sheet in (WIDE, NARROW):
+        gaps = gaps_svg([("a", CLOSING)], sheet=sheet)
+        assert ">Time, seconds</text>" in gaps
+        assert ">Relative gap, % (log scale)</text>" in gaps
+        profile = profile_svg({"a": [1.0, 3.0]}, {"a": 2}, sheet=sheet)
+        assert ">Time, multiple of the fastest (log scale)</text>" in profile
+        assert ">Share of problems proved, %</text>" in profile
 
 
 def test_without_bounds_or_proofs_the_drawing_says_so():

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmbn_opt.display._axes import linear_axis, nice_step, time_axis, value_range
+from mmbn_opt.display._chart import NARROW, SHEETS, WIDE
 from mmbn_opt.display._text import number
-from mmbn_opt.display.curves import HEIGHT, WIDTH, trace_svg
+from mmbn_opt.display.curves import trace_svg
 from mmbn_opt.results.status import Sense
 from mmbn_opt.results.trace import BoundTrace, TraceRecord, TraceRecorder
 
@@ -27,6 +28,11 @@ def paths(svg: str, kind: str) -> list[list[tuple[float, float]]]:
     return [[(float(x), float(y)) for x, y in re.findall(r"([-\d.]+) ([-\d.]+)", d)] for d in found if "h16" not in d]
 
 
+def size(svg: str) -> tuple[float, float]:
+    _, _, width, height = (ElementTree.fromstring(svg).get("viewBox") or "").split()
+    return float(width), float(height)
+
+
 def texts(svg: str) -> list[str]:
     return [t.text or "" for t in ElementTree.fromstring(svg).iter(f"{SPACE}text")]
 
@@ -41,18 +47,24 @@ def traces(draw: st.DrawFn) -> BoundTrace:
     return recorder.snapshot()
 
 
-@given(traces())
-def test_every_trace_is_drawn_inside_its_frame(trace: BoundTrace) -> None:
-    svg = trace_svg(trace)
+@given(traces(), st.sampled_from(sorted(SHEETS)))
+def test_every_trace_is_drawn_inside_its_frame(trace: BoundTrace, sheet: str) -> None:
+    svg = trace_svg(trace, sheet=SHEETS[sheet])
+    width, height = size(svg)
+    assert "nan" not in svg
+    if "there is no course to draw" in svg or "nothing was recorded" in svg:
+        assert not paths(svg, "primal")
+        return
     for kind in ("primal", "dual", "gap"):
         for path in paths(svg, kind):
-            assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in path)
+            assert all(0 <= x <= width and 0 <= y <= height for x, y in path)
             if kind != "gap":
                 assert [x for x, _ in path] == sorted(x for x, _ in path)
-    assert "nan" not in svg
     bounds = trace.bounds
     assert len(paths(svg, "primal")) == (bounds.primal_bound is not None)
     assert len(paths(svg, "dual")) == (bounds.dual_bound is not None)
+    assert any(text.startswith("Time, seconds") for text in texts(svg))
+    assert any(text.endswith("is better)") for text in texts(svg))
 
 
 def test_steps_gap_and_final_values_are_there() -> None:
@@ -62,13 +74,42 @@ def test_steps_gap_and_final_values_are_there() -> None:
     assert [y for _, y in primal] == sorted((y for _, y in primal), reverse=True)
     assert [y for _, y in dual] == sorted(y for _, y in dual)
     assert gap
-    assert {"incumbent", "bound", "gap 20.00 %", "seconds", "12", "15"} <= set(texts(svg))
+    legend = {"incumbent (best found)", "upper bound", "gap between them: 20.00 % at the end"}
+    assert legend | {"Time, seconds", "Objective (larger is better)", "12", "15"} <= set(texts(svg))
+
+
+def test_a_minimum_has_a_lower_bound_and_the_unit_of_its_objective() -> None:
+    svg = trace_svg(trace_of((0, 16, 8), (2, 15, 12), sense=Sense.MINIMIZE), value_name="Cost, nats")
+    assert {"lower bound", "Cost, nats (smaller is better)"} <= set(texts(svg))
+
+
+def test_what_is_not_drawn_is_not_in_the_legend() -> None:
+    told = set(texts(trace_svg(trace_of((0, 8, None), (2, 12, None)))))
+    assert "incumbent (best found)" in told
+    assert not any("bound" in text or "gap" in text for text in told)
+
+
+@pytest.mark.parametrize("sense", list(Sense))
+def test_a_run_of_one_step_is_told_and_not_drawn_as_a_dot(sense: Sense) -> None:
+    for trace in (trace_of((0.25, 5.0, None), sense=sense), trace_of((0.25, 5.0, 5.0), sense=sense)):
+        told = texts(trace_svg(trace, value_name="Soft margin, nats"))
+        assert told[0] == "Found in one step: there is no course to draw."
+        assert told[1].startswith("Soft margin, nats: 5 after 0.25 s")
+
+
+def test_no_text_of_the_narrow_drawing_is_wider_than_it() -> None:
+    trace = trace_of((0, 8, 123456.789), (1, 12, 99.5), (2, 12.123456, 13.654321))
+    for name in ("Binary soft margin, nats", "Conditional log-likelihood, nats"):
+        svg = trace_svg(trace, value_name=name, sheet=NARROW)
+        for text in ElementTree.fromstring(svg).iter(f"{SPACE}text"):
+            assert len(text.text or "") * 6.6 <= NARROW.width
+    assert size(trace_svg(trace, sheet=NARROW))[0] < 358 < size(trace_svg(trace, sheet=WIDE))[0]
 
 
 def test_a_closed_gap_has_one_final_label() -> None:
     svg = trace_svg(trace_of((0, 8, 16), (2, 12.5, 12.5)))
     assert texts(svg).count("12.5") == 1
-    assert "gap closed" in texts(svg)
+    assert "gap between them: 0 % at the end" in texts(svg)
 
 
 def test_labels_of_close_values_do_not_overlap() -> None:
@@ -86,12 +127,12 @@ def test_labels_of_close_values_do_not_overlap() -> None:
     [
         (trace_of(), "nothing was recorded"),
         (trace_of((0, None, None)), "nothing was recorded"),
-        (trace_of((0, None, 8.0), (1, None, 7.0)), "gap unknown"),
-        (trace_of((0, 8.0, None)), "gap unknown"),
-        (trace_of((0, 0.0, 0.0)), "gap closed"),
-        (trace_of((5e-324, 0.0, 5e-324)), "gap 100.00 %"),
-        (trace_of((0, 1e15, 1e15 + 0.125)), "gap closed"),
-        (trace_of((0, 0.0, 3796.7), (0.001, 0.0, 3796.7)), "gap 100.00 %"),
+        (trace_of((0, None, 8.0), (1, None, 7.0)), "upper bound"),
+        (trace_of((0, 8.0, None)), "Objective: 8 after 0 s"),
+        (trace_of((0, 0.0, 0.0)), "Objective: 0 after 0 s, proved at once"),
+        (trace_of((5e-324, 0.0, 5e-324)), "bound: 4.94065646e−324 after 4.9e−324 s"),
+        (trace_of((0, 1e15, 1e15 + 0.125), (1, 1e15, 1e15 + 0.125)), "gap between them: 0 % at the end"),
+        (trace_of((0, 0.0, 3796.7), (1, 0.0, 3796.7)), "gap between them: 100.00 % at the end"),
     ],
 )
 def test_traces_that_hold_little_are_told(trace: BoundTrace, told: str) -> None:
@@ -104,7 +145,7 @@ def test_a_far_off_first_bound_is_cut_and_told() -> None:
     svg = trace_svg(trace_of(*points))
     assert "off the chart: first bound 16,312, first incumbent 800" in texts(svg)
     ((_, first), *_) = paths(svg, "dual")[0]
-    assert first == pytest.approx(34.0)  # comes in from the upper border
+    assert first == pytest.approx(WIDE.top(2))  # comes in from the upper border
 
 
 def test_a_bound_that_is_the_story_is_not_cut() -> None:
@@ -114,8 +155,8 @@ def test_a_bound_that_is_the_story_is_not_cut() -> None:
 
 def test_times_within_a_moment_get_a_log_axis() -> None:
     points = [(0.001 * 2**k, float(k), 100.0 - k) for k in range(8)]
-    assert "seconds (log scale)" in texts(trace_svg(trace_of(*points, (600.0, 9.0, 50.0))))
-    assert "seconds" in texts(trace_svg(trace_of(*points)))
+    assert "Time, seconds (log scale)" in texts(trace_svg(trace_of(*points, (600.0, 9.0, 50.0))))
+    assert "Time, seconds" in texts(trace_svg(trace_of(*points)))
 
 
 def test_hostile_sources_are_text() -> None:

@@ -53,7 +53,7 @@ def test_the_figures_of_a_run_that_goes_on(easy):
     assert '<p class="status open"><b>running</b> highs on Soft-margin structure.</p>' in shown
     for figure in ("Objective", "Upper bound", "Gap", "Time", "Time left"):
         assert f"<dt>{figure}</dt>" in shown
-    assert shown.count("<svg") == 2
+    assert shown.count("<svg") == 4  # curve and network, each for a wide page and for a phone
     assert "script" not in shown
 
 
@@ -109,7 +109,7 @@ def test_a_notebook_keeps_the_last_picture(notebook):
     assert "<b>interrupted</b>" in live["text/html"]
     assert live == static
     assert "Run(SoftMarginStructure, INTERRUPTED" in live["text/plain"]
-    assert as_page(notebook).count('class="mmbn-svg mmbn-net"') == 3
+    assert as_page(notebook).count('class="mmbn-svg mmbn-net"') == 2 * 3  # each wide and narrow
 
 
 @needs_kernel

@@ -12,7 +12,7 @@ from mmbn_opt.exceptions import MissingDependencyError
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.result import Result
 from mmbn_opt.results.status import Sense
-from mmbn_opt.results.trace import BoundTrace
+from mmbn_opt.results.trace import BoundTrace, TraceRecord
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib (extra plot) is not installed")
 matplotlib.use("Agg")
@@ -29,9 +29,20 @@ def close_figures() -> Iterator[None]:
 def test_both_bounds_are_steps(result: Result) -> None:
     ax = result.trace.plot()
     ax.figure.canvas.draw()
-    assert [line.get_label() for line in ax.get_lines()] == ["incumbent", "bound"]
+    assert [line.get_label() for line in ax.get_lines()] == ["incumbent (best found)", "upper bound"]
     assert np.array_equal(ax.get_lines()[0].get_ydata(), [1.0, 4.0, 5.0])
-    assert ax.get_xlabel() == "seconds"
+    assert ax.get_xlabel() == "Time, seconds"
+    assert ax.get_ylabel() == "Objective (larger is better)"
+    assert result.trace.plot(value_name="Soft margin, nats").get_ylabel() == "Soft margin, nats (larger is better)"
+
+
+def test_what_is_not_known_has_no_line_and_one_moment_is_a_mark() -> None:
+    trace = BoundTrace(Sense.MINIMIZE, (TraceRecord(0.5, 3.0, None, None, None, "final", "x"),))
+    ax = plot_trace(trace)
+    (line,) = ax.get_lines()
+    assert line.get_marker() == "o"
+    assert ax.get_ylabel() == "Objective (smaller is better)"
+    assert not ax.collections
 
 
 def test_an_empty_trace_gives_an_empty_plot() -> None:

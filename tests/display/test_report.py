@@ -175,7 +175,6 @@ def test_a_run_without_a_model_is_reported(result: Result) -> None:
         solution_status=SolutionStatus.NO_SOLUTION,
         bounds=ObjectiveBounds(Sense.MAXIMIZE),
         program_size=None,
-        formulation=object(),
     )
     text = read(render_report(empty)).text
     assert "The run returned no model." in text

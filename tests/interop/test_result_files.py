@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.samples import Samples
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.interop.json_model import load_network
 from mmbn_opt.interop.result_files import result_to_dict, write_result_files
@@ -30,8 +31,12 @@ class ToyFormulation:
     title: ClassVar[str] = "Toy"
 
     @property
-    def merged(self) -> DiscreteDataset:
-        return self.data.aggregate()
+    def samples(self) -> Samples:
+        return Samples(self.data, self.data.class_name, self.data.aggregate())
+
+
+class Tableless:
+    samples = None
 
 
 @pytest.fixture
@@ -88,7 +93,9 @@ def test_the_dict_has_every_field_of_the_contract(result: Result) -> None:
 
 
 def test_what_is_unknown_is_null(result: Result) -> None:
-    bare = replace(result, model=None, bounds=ObjectiveBounds(Sense.MAXIMIZE), program_size=None, formulation=object())
+    bare = replace(
+        result, model=None, bounds=ObjectiveBounds(Sense.MAXIMIZE), program_size=None, formulation=Tableless()
+    )
     content = result_to_dict(bare)
     for key in ("primal_bound", "dual_bound", "gap_rel", "program", "data", "parents"):
         assert content[key] is None

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, log_expit
 
-from ..._arguments import check_fields, checked_number, listed
+from ..._arguments import check_fields, checked_number, choice_of, listed
 from ..._arrays import FloatArray
 from ...data.folds import draw_held_out, take_rows
 from ...data.numeric import NumericDataset, check_components
+from ...data.samples import Samples
 from ...exceptions import InputError, SizeLimitError
 from ...mixtures.classifier import DecisionRule, MixtureClassifier, MixturePart
 from ...mixtures.density import MixtureDensity
@@ -109,6 +110,7 @@ class ConstrainedMaximumMargin(Formulation):
     tells: bool = field(default=True, kw_only=True, repr=False, metadata={"content": False})
 
     title: ClassVar[str] = "Constrained maximum margin"
+    value_name: ClassVar[str] = "Soft margin, nats"
     emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.NONLINEAR})
     sense: ClassVar[Sense] = Sense.MAXIMIZE
     bound_kind: ClassVar[BoundKind] = BoundKind.HEURISTIC
@@ -120,10 +122,8 @@ class ConstrainedMaximumMargin(Formulation):
         checked_number("xi", self.xi, 0.0, 1e12, open_low=True)
         checked_number("tau", self.tau, 0.0, 1e6, open_low=True)
         checked_number("xi_growth", self.xi_growth, 1.0, 1e6)
-        if self.penalty not in ("exterior", "printed"):
-            raise InputError(f'penalty must be "exterior" or "printed", got {self.penalty!r}.')
-        if self.start not in STARTS:
-            raise InputError(f"start must be one of {', '.join(STARTS)}, got {self.start!r}.")
+        choice_of("penalty", self.penalty, ("exterior", "printed"), expected='"exterior" or "printed"')
+        choice_of("start", self.start, STARTS, expected=f"one of {', '.join(STARTS)}")
         if self.data.n_classes != 2:
             raise InputError(
                 f"CMM separates two classes; y holds {self.data.n_classes}: [{listed(self.data.classes.tolist())}]. "
@@ -138,6 +138,11 @@ class ConstrainedMaximumMargin(Formulation):
             )
         if self.validation is not None:
             self._held_out  # noqa: B018 -- so that it is checked now and not in the middle of a run
+
+    @property
+    def samples(self) -> Samples:
+        """The data, for reports."""
+        return Samples(self.data, "class")
 
     @cached_property
     def data(self) -> NumericDataset:

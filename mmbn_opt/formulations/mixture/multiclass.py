@@ -12,6 +12,7 @@ from ..._arguments import check_fields
 from ...data.folds import take_rows
 from ...data.frames import as_pandas
 from ...data.numeric import NumericDataset, check_components, repeated_rows
+from ...data.samples import Samples
 from ...mixtures.classifier import MixtureClassifier
 from ...mixtures.parts import BinaryPart, binary_parts, join_parts, part_model
 from ...results.result import Check
@@ -76,6 +77,7 @@ class MulticlassMargin:
     tells: bool = field(default=True, kw_only=True, repr=False, metadata={"content": False})
 
     title: ClassVar[str] = "Constrained maximum margin"
+    value_name: ClassVar[str] = "Soft margin of all programs, nats"
     sense: ClassVar[Sense] = Sense.MAXIMIZE
     bound_kind: ClassVar[BoundKind] = BoundKind.HEURISTIC
 
@@ -85,6 +87,11 @@ class MulticlassMargin:
         if not self.fewer_components:
             self.data.require_members(self.n_components)
         self.binary(0)  # its checks of the settings are those of all parts
+
+    @property
+    def samples(self) -> Samples:
+        """The data, for reports."""
+        return Samples(self.data, self.class_name)
 
     @cached_property
     def data(self) -> NumericDataset:

@@ -11,13 +11,12 @@ from mmbn_opt._arguments import shown
 from ..._arguments import check_fields
 from ..._arrays import FloatArray
 from ...data.counts import refuse_large_network
-from ...data.discrete import DiscreteDataset
 from ...exceptions import InputError, SizeLimitError
 from ...networks.log_linear import LogLinearClassifier
 from ...networks.network import BayesianNetwork
 from ...networks.smoothing import Smoothing, as_smoothing
 from ...networks.structure import Structure
-from ..base import Formulation
+from ..base import DiscreteFormulation
 from ._factor_index import ParameterLayout
 
 __all__ = ["StructureParameters"]
@@ -27,7 +26,7 @@ MAX_MARGINS = 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class StructureParameters(Formulation):
+class StructureParameters(DiscreteFormulation):
     """Parameters of the class's factor and those of its children; the other factors change no posterior.
 
     Parameters
@@ -41,7 +40,6 @@ class StructureParameters(Formulation):
         Larger vectors are refused.
     """
 
-    data: DiscreteDataset
     structure: Structure
     smoothing: float | Smoothing = field(default=1.0, kw_only=True)
     max_parameters: int = field(default=5_000_000, kw_only=True)
@@ -82,16 +80,6 @@ class StructureParameters(Formulation):
     def layout(self) -> ParameterLayout:
         """Which CPT entries the vector holds, and where."""
         return ParameterLayout(self.structure, self.data.cardinalities)
-
-    @property
-    def n_samples(self) -> int:
-        """Samples, equal ones counted apart."""
-        return self.data.n_samples
-
-    @cached_property
-    def merged(self) -> DiscreteDataset:
-        """The data with equal rows merged."""
-        return self.data.aggregate()
 
     @cached_property
     def maximum_likelihood(self) -> BayesianNetwork:

@@ -64,6 +64,7 @@ class ConditionalLikelihood(SoftmaxParameters):
     """
 
     title: ClassVar[str] = "Conditional likelihood"
+    value_name: ClassVar[str] = "Conditional log-likelihood, nats"
     bound_kind: ClassVar[BoundKind] = BoundKind.RELAXATION
 
     @cached_property

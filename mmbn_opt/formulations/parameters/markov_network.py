@@ -66,6 +66,7 @@ class MaxMarginMarkovNetwork(StructureParameters):
     max_nonzeros: int = field(default=30_000_000, kw_only=True)
 
     title: ClassVar[str] = "Maximum-margin Markov network"
+    value_name: ClassVar[str] = "Objective (no unit)"
     emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.QUADRATIC})
     sense: ClassVar[Sense] = Sense.MINIMIZE
     bound_kind: ClassVar[BoundKind] = BoundKind.EXACT

@@ -101,6 +101,7 @@ class MaxMarginRelaxation(StructureParameters):
     max_nonzeros: int = field(default=30_000_000, kw_only=True)
 
     title: ClassVar[str] = "Convex relaxation"
+    value_name: ClassVar[str] = "Objective: missed margins, nats"
     emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX})
     sense: ClassVar[Sense] = Sense.MINIMIZE
     bound_kind: ClassVar[BoundKind] = BoundKind.RELAXATION

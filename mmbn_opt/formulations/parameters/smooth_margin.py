@@ -65,6 +65,7 @@ class SmoothMargin(SoftmaxParameters):
     eta: float = 10.0
 
     title: ClassVar[str] = "Smooth margin"
+    value_name: ClassVar[str] = "Smooth margin (no unit)"
 
     def __post_init__(self) -> None:
         checked_number("lam", self.lam, 0.0, 1e6, open_low=True)

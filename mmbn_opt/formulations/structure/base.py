@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ..._arguments import check_fields, whole
 from ..._arrays import FloatArray
 from ...data.counts import refuse_large_tables
-from ...data.discrete import DiscreteDataset
 from ...exceptions import InputError
 from ...heuristics.local_search import LocalSearch
 from ...heuristics.objectives import Loss
@@ -33,7 +32,7 @@ from ...programs.choice import ChoiceProgram, ConcaveTerm
 from ...programs.mixed_integer import MixedIntegerProgram
 from ...results.result import Check
 from ...results.status import BoundKind, Sense
-from ..base import Formulation, Start
+from ..base import DiscreteFormulation, Start
 from ..checks import check_acyclic, check_estimates, in_time
 from .acyclicity import (
     AcyclicityRows,
@@ -54,10 +53,9 @@ _LEAST_WEIGHT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class StructureFormulation(Formulation):
+class StructureFormulation(DiscreteFormulation):
     """Base of the programs whose binaries choose one parent set a node."""
 
-    data: DiscreteDataset
     max_parents: int = 2
     acyclicity: str = "auto"
     smoothing: float | Smoothing = 1.0
@@ -92,16 +90,6 @@ class StructureFormulation(Formulation):
                 f"The restriction is for {len(self.restriction.partners) - 1} features, the data have "
                 f"{self.data.n_features}; make it from these data."
             )
-
-    @property
-    def n_samples(self) -> int:
-        """Samples, equal ones counted apart."""
-        return self.data.n_samples
-
-    @cached_property
-    def merged(self) -> DiscreteDataset:
-        """The data with equal rows merged."""
-        return self.data.aggregate()
 
     @cached_property
     def prior(self) -> Smoothing:

@@ -67,6 +67,7 @@ class DecomposableStructure(StructureFormulation):
     parent_sets: Literal["all", "margin"] = "all"
 
     title: ClassVar[str] = "Decomposable-score structure"
+    value_name: ClassVar[str] = "Score of the structure, nats"
     emits: ClassVar[frozenset[ProgramKind]] = StructureFormulation.emits | {ProgramKind.LINEAR_CHOICE}
 
     def __post_init__(self) -> None:

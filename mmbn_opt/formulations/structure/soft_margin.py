@@ -155,6 +155,7 @@ class SoftMarginStructure(MarginStructure):
     """
 
     title: ClassVar[str] = "Soft-margin structure"
+    value_name: ClassVar[str] = "Soft margin, nats"
     _binary: ClassVar[bool] = False
 
     def evaluate(self, model: BayesianNetwork) -> float:
@@ -186,6 +187,7 @@ class BinarySoftMarginStructure(MarginStructure):
     """
 
     title: ClassVar[str] = "Binary soft-margin structure"
+    value_name: ClassVar[str] = "Binary soft margin, nats"
     _binary: ClassVar[bool] = True
 
     def evaluate(self, model: BayesianNetwork) -> float:
