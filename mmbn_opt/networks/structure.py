@@ -1,5 +1,6 @@
 """Directed acyclic graphs over the class and the features."""
 
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -81,7 +82,7 @@ class Structure(StructureExchange):
         n_nodes = len(self.feature_names) + 1
         try:
             distinct, given = len(set(self.names)), len(self.parents)
-            parents = tuple(tuple(sorted(set(ps))) for ps in self.parents)
+            parents = tuple(tuple(sorted({operator.index(p) for p in ps})) for ps in self.parents)
         except TypeError:
             check_fields(self)
             raise
