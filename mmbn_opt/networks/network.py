@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
@@ -171,15 +170,17 @@ class BayesianNetwork(NetworkExchange):
 
     def predict_log_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
         """``log P(c | x)``; rows that are impossible under every class get the class prior."""
-        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._class_prior(), log=True)
+        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._log_class_prior, log=True)
 
-    def _class_prior(self) -> FloatArray:
-        prior: FloatArray = logsumexp(self.log_cpts[-1], axis=0) - np.log(self.log_cpts[-1].shape[0])
+    def _log_class_prior(self) -> FloatArray:
+        """``log P(c)``: a row of nothing but missing cells, since the class may have parents."""
+        nothing_known = np.full((1, len(self.features)), -1, dtype=np.int32)
+        prior: FloatArray = self.log_joint(nothing_known)[0]
         return prior
 
     def predict_proba(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> FloatArray:
         """``P(c | x)``, shape (n_samples, n_classes), columns as in `classes`."""
-        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._class_prior(), log=False)
+        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._log_class_prior, log=False)
 
     def predict(self, X: Any, *, unseen: Literal["error", "missing"] = "error") -> NDArray[Any]:
         """Most probable class label of each row; the first one on a tie."""
