@@ -28,13 +28,15 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         Smooth margin (`SmoothMargin`), conditional likelihood (`ConditionalLikelihood`), the convex relaxation
         (`MaxMarginRelaxation`, with a certified gap), or maximum likelihood.
     lam : float, list of float, "cv" or None
-        Scale of the margin for "cg-mm" (None: 0.05) and "relaxation" (None: 0.1); of several values cross-validation
-        chooses inside `fit`: one held-out fifth above 1,000 rows, 5 folds below.
+        Scale of the margin for "cg-mm" and "relaxation"; of several values cross-validation chooses inside `fit`: one
+        held-out fifth above 1,000 rows, 5 folds below. None is 0.1 for "relaxation", and for "cg-mm" the better of 0.05
+        and 0.5 together with the iterations, or 0.05 where these are given.
     kappa : float
         Rounding of the hinge for "cg-mm".
-    iterations : int or "cv"
-        Limit of the gradient methods; the number of iterations regularises. ``lam="cv"`` and ``iterations="cv"`` choose
-        it too, up to this number (200 for "cv").
+    iterations : int, "cv" or None
+        Limit of the gradient methods; the number of iterations regularises. None chooses it up to 100 on held-out rows,
+        and ``lam="cv"`` and ``iterations="cv"`` choose it too, up to this number (200 for "cv"; 100 for None). What a
+        configured solver says counts, and with `validation` nothing is chosen.
     validation : float or None
         Share of the rows for early stopping of the gradient methods, instead of a choice.
     normalization, alpha, min_prob
@@ -104,7 +106,7 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         *,
         lam: Any = None,
         kappa: float = 0.1,
-        iterations: Any = 100,
+        iterations: Any = None,
         validation: float | None = None,
         normalization: Any = "hybrid",
         alpha: float = 0.03,

@@ -108,7 +108,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         parameters: Method = "ml",
         lam: Any = None,
         kappa: float = 0.1,
-        iterations: Any = 100,
+        iterations: Any = None,
         validation: float | None = None,
         normalization: Any = "hybrid",
         alpha: float = 0.03,
