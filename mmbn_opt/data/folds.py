@@ -81,9 +81,9 @@ def weighed_parts(
 
     Examples
     --------
-    >>> data = DiscreteDataset.from_arrays([["a"], ["b"]], [0, 1], sample_weight=[3.0, 2.0])
+    >>> data = DiscreteDataset.from_arrays([["a"], ["b"], ["c"]], [0, 0, 1], sample_weight=[3.0, 1.0, 2.0])
     >>> [(train.total_weight, held.total_weight) for train, held in weighed_parts(data, 2, one_above=100, seed=0)]
-    [(1.0, 4.0), (4.0, 1.0)]
+    [(3.0, 3.0), (3.0, 3.0)]
     """
     weight = merged.sample_weight
     piece = float(np.quantile(weight, 0.25, method="lower"))

@@ -1,6 +1,6 @@
 """One call from a formulation to a result, in the foreground or in the background, and the table behind "auto"."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.ending import Tolerances
 from mmbn_opt.solvers.registry import get_solver_class, solver_table
 from mmbn_opt.solving._state import RunCallback, SolveState
+from mmbn_opt.solving.given_starts import listed_starts
 from mmbn_opt.solving.handle import Run
 from mmbn_opt.solving.job import Job
 from mmbn_opt.solving.settings import SolveSettings
@@ -150,7 +151,7 @@ def solve(
     verbose: bool | None = None,
     options: Mapping[str, Any] | None = None,
     callback: RunCallback | None = None,
-    starts: Iterable[Any] | None = None,
+    starts: Any = None,
     validation: Any = None,
 ) -> Result:
     """Solve a formulation and certify the answer.
@@ -176,8 +177,10 @@ def solve(
         The solver's own options, in place of a configured solver's.
     callback : callable or None
         Called with each `TraceRecord`; return True to stop.
-    starts : iterable of models or None
-        Start models to use beside the formulation's own heuristics; an empty list switches heuristics off.
+    starts : start, iterable of starts or None
+        To use beside the formulation's own heuristics; an empty list switches these off. For a structure a start is a
+        `Structure`, a network, a `Result`, or a list of (parent, child) names: matched by name, moved into the model
+        class as the heuristics' own are, with parameters made anew. For parameters it is a network on their structure.
     validation : DiscreteDataset or float or None
         For parameter formulations: held-out data, or the share of the rows to hold out. The iterate that does best on
         them is returned.
@@ -216,7 +219,7 @@ def start(
     verbose: bool | None = None,
     options: Mapping[str, Any] | None = None,
     callback: RunCallback | None = None,
-    starts: Iterable[Any] | None = None,
+    starts: Any = None,
     validation: Any = None,
 ) -> Run:
     """Solve a formulation in the background; return a handle that can be looked at and stopped.
@@ -248,7 +251,7 @@ def make_job(
     settings: SolveSettings,
     *,
     callback: RunCallback | None = None,
-    starts: Iterable[Any] | None = None,
+    starts: Any = None,
     validation: Any = None,
 ) -> Job:
     """Check everything that can be checked before the work begins; the clock of the budget starts here.
@@ -272,4 +275,4 @@ def make_job(
     size = formulation.estimate_size(kind)
     formulation.refuse_oversized(kind)
     used = settings.used(engine)
-    return Job(state, engine, availability.version or "", rule, size, used, starts, engine.seed)
+    return Job(state, engine, availability.version or "", rule, size, used, listed_starts(starts), engine.seed)

@@ -253,6 +253,8 @@ class ConstrainedMaximumMargin(Formulation):
         return np.clip(x, lower, upper)
 
     def _checked_part(self, model: MixtureClassifier) -> MixturePart:
+        if not isinstance(model, MixtureClassifier):
+            raise InputError(f"A start must be a MixtureClassifier of the same classes, got {type(model).__name__}.")
         if model.classes.tolist() != self.data.classes.tolist() or model.feature_names != self.data.feature_names:
             raise InputError(
                 f"The model separates {model.classes.tolist()} by {list(model.feature_names)[:8]}; the formulation has "
