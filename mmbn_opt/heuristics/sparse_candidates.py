@@ -67,7 +67,7 @@ def restrict_candidates(
     data: DiscreteDataset,
     k: int = 5,
     *,
-    symmetric: bool = False,
+    symmetric: bool | None = None,
     score: Literal["margins", "mdl", "bic", "bdeu", "loglik"] = "margins",
     ess: float = 1.0,
 ) -> CandidateRestriction:
@@ -89,8 +89,9 @@ def restrict_candidates(
         Without missing cells.
     k : int
         At least 1; ``n_features - 1`` restricts nothing.
-    symmetric : bool
-        Whether a feature is also a candidate of those that it keeps.
+    symmetric : bool or None
+        Whether a feature is also a candidate of those that it keeps. None: for decomposable scores, most of which let
+        an edge go either way.
     score : {"margins", "mdl", "bic", "bdeu", "loglik"}
         What the structure will maximise: a margin, or a decomposable score.
     ess : float
@@ -125,10 +126,11 @@ def restrict_candidates(
         first = np.argsort(-row, kind="stable")[: k + (node == n)]
         keeps[node, first[row[first] > -np.inf]] = True
     keeps[constant] = False
-    if symmetric:
+    closed = score != MARGINS if symmetric is None else symmetric
+    if closed:
         keeps[:n] |= keeps[:n].T
     partners = tuple(tuple(int(j) for j in np.flatnonzero(row)) for row in keeps)
-    return CandidateRestriction(k, symmetric, partners, score)
+    return CandidateRestriction(k, closed, partners, score)
 
 
 def _by_local_scores(data: DiscreteDataset, score: DecomposableScore, ess: float) -> NDArray[np.float64]:

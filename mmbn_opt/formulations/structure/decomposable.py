@@ -90,7 +90,9 @@ class DecomposableStructure(StructureFormulation):
         given = self.restriction
         if given is not None and given.score != self.score and self.parent_sets == "all":
             # Made for the margins, it is conditioned on a class that need not be in any parent set here.
-            fitting = restrict_candidates(self.data, given.k, symmetric=given.symmetric, score=self.score, ess=self.ess)
+            fitting = restrict_candidates(
+                self.data, given.k, symmetric=given.symmetric or None, score=self.score, ess=self.ess
+            )
             object.__setattr__(self, "restriction", fitting)
 
     @cached_property
