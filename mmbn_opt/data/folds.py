@@ -111,7 +111,8 @@ def weighed_parts(
 def _dealt(length: NDArray[np.float64], fold: int, n_folds: int) -> NDArray[np.float64]:
     """How much of the line from 0 to `length`, in pieces, a fold has."""
     rounds = np.floor(length / n_folds)
-    return rounds + np.clip(length - n_folds * rounds - fold, 0.0, 1.0)
+    dealt: NDArray[np.float64] = rounds + np.clip(length - n_folds * rounds - fold, 0.0, 1.0)
+    return dealt
 
 
 def draw_rows(data: DiscreteDataset, fraction: Any, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -9,7 +9,7 @@ from mmbn_opt.heuristics.named import make_structure
 from mmbn_opt.solving.settings import SolveSettings
 from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
-from ._base import DiscreteClassifier, Learned
+from ._base import DiscreteClassifier, Learned, tell
 from ._input import seed_of
 
 __all__ = ["MaxMarginBayesClassifier"]
@@ -62,6 +62,9 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         Processes of the choice (joblib); that of "relaxation" is one path of warm starts and uses one.
     random_state : int, RandomState or None
         Of folds, validation rows and the order "ro"; None is 0, or what a configured solver says for its own run.
+    verbose : int
+        1 logs the steps of `fit` at INFO, 2 each better bound too (``logging.basicConfig(level="INFO")`` shows them).
+        Independently of it, a fit that ends at its `time_limit` without a proof gives a `ConvergenceWarning`.
 
     Attributes
     ----------
@@ -121,6 +124,7 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         unseen: Any = "error",
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.structure = structure
         self.method = method
@@ -141,6 +145,7 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         self.unseen = unseen
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -150,13 +155,17 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         require_two_classes(data)
         seed = seed_of(self.random_state)
         graph = make_structure(self.structure, data, seed=seed, smoothing=self.smoothing)
+        tell(self, "structure with %d edges, parameters by %s", len(graph.edges), self.method)
         settings = ParameterSettings(
             method=self.method, lam=self.lam, kappa=self.kappa, iterations=self.iterations, validation=self.validation,
             normalization=self.normalization, alpha=self.alpha, min_prob=self.min_prob, smoothing=self.smoothing,
             solver=self.solver, seed=seed, n_jobs=self.n_jobs,
-            call=SolveSettings(rel_gap=self.rel_gap, seed=None if self.random_state is None else seed),
+            call=SolveSettings(
+                rel_gap=self.rel_gap, seed=None if self.random_state is None else seed, verbose=self._tells_bounds()
+            ),
         )  # fmt: skip
         learned = learn_parameters(data, graph, settings, seconds_left(self.time_limit, began))
+        tell(self, "%s; chosen: %s", learned.result, learned.chosen)
         attributes = {"chosen_": learned.chosen, "cv_results_": learned.table}
         result = None if self.method == "ml" else learned.result
         return Learned(learned.network, learned.certificate, result, attributes)

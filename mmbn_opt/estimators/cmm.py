@@ -25,7 +25,7 @@ from mmbn_opt.solving.parts import solve_parts
 from mmbn_opt.tuning.grid import run_until_interrupted
 from mmbn_opt.tuning.held_out import candidates as values_of
 
-from ._base import FittedHTML, end_if_interrupted, seconds_left
+from ._base import FittedHTML, checked_verbosity, end_if_interrupted, seconds_left, tell, warn_of_limits
 from ._input import in_training_order, read_labels, read_weight, seed_of
 
 __all__ = ["CMMClassifier", "CMMPart"]
@@ -114,6 +114,8 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
     n_jobs : int or None
         Processes of the choice (joblib).
     random_state : int
+    verbose : int
+        As in `MaxMarginBayesClassifier`.
 
     Attributes
     ----------
@@ -164,6 +166,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: int = 0,
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.tau = tau
@@ -180,6 +183,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CMMClassifier":
         """Choose what is to be chosen, then solve one program a pair of classes (or a class).
@@ -221,7 +225,9 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
             self.termination_status_ = self.result_.termination_status
             right = self.model_.predict(x[problem.rows]) == labels[problem.rows]
             self.training_accuracy_ = float(right.mean())
+            tell(self, "%s; chosen: %s", self.result_, chosen)
             end_if_interrupted(bool(noted), self.result_)
+            warn_of_limits(self, self.result_)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -269,6 +275,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
         if not np.iterable(self.cv) and self.cv < 2:
             raise InputError(f"cv must be a number of folds of at least 2, got {self.cv!r}.")
         seconds_left(self.time_limit, now())
+        checked_verbosity(self.verbose)
 
     def _candidates(self) -> list[_Settings]:
         components = values_of("n_components", self.n_components, COMPONENTS)
@@ -332,7 +339,8 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _solved(self, problem: MulticlassMargin, chosen: _Settings, time_limit: float | None) -> Result:
         solver = ExteriorPenaltySolver(inner=self.inner, max_iterations=chosen.iterations, restarts=0)
-        return solve_parts(problem, solver, time_limit=time_limit, seed=problem.seed)
+        verbose = True if checked_verbosity(self.verbose) > 1 else None
+        return solve_parts(problem, solver, time_limit=time_limit, seed=problem.seed, verbose=verbose)
 
 
 def _parts(problem: MulticlassMargin, result: Result) -> tuple[CMMPart, ...]:

@@ -114,7 +114,7 @@ def restrict_candidates(
     data.require_learnable()
     merged = data.aggregate()
     n, constant = merged.n_features, [j for j, size in enumerate(merged.cardinalities[:-1]) if size == 1]
-    if score == MARGINS:
+    if score == "margins":
         worth = np.concatenate([conditional_mutual_information(merged), _with_class(merged)[None, :]])
     else:
         worth = _by_local_scores(merged, score, ess)

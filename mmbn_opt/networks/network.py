@@ -191,6 +191,12 @@ class BayesianNetwork(NetworkExchange):
         """Draw the DAG with matplotlib (extra ``plot``)."""
         return delegate("plot_network")(self, ax=ax)
 
+    def __repr__(self) -> str:
+        return (
+            f"BayesianNetwork({len(self.features)} features, class {self.target.name!r:.60} with "
+            f"{self.target.cardinality} states, {len(self.structure.edges)} edges, {self.n_parameters:,} parameters)"
+        )
+
     def _repr_html_(self) -> str:
         html: str = delegate("network_html")(self)
         return html

@@ -11,7 +11,7 @@ from mmbn_opt.programs.base import ProgramKind, ProgramSize
 from mmbn_opt.results.result import Result
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.ending import Tolerances
-from mmbn_opt.solvers.registry import get_solver_class, solver_table
+from mmbn_opt.solvers.registry import get_solver_class, solver_name, solver_table
 from mmbn_opt.solving._state import RunCallback, SolveState
 from mmbn_opt.solving.given_starts import listed_starts
 from mmbn_opt.solving.handle import Run
@@ -63,16 +63,16 @@ AUTO_RULES: tuple[AutoRule, ...] = (
     AutoRule(ProgramKind.IMPLICIT_CONCAVE, "any size", "branch_and_cut"),
     AutoRule(ProgramKind.MIXED_INTEGER, "any size", "highs"),
     AutoRule(ProgramKind.CONVEX, "any size", "convex"),
-    AutoRule(ProgramKind.QUADRATIC, "any size", "clarabel-qp"),
+    AutoRule(ProgramKind.QUADRATIC, "any size", "clarabel_qp"),
     AutoRule(ProgramKind.NONLINEAR, "no constraints", "lbfgs", lambda size: size.rows == 0),
     AutoRule(ProgramKind.NONLINEAR, "constraints", "exterior_penalty"),
 )
 
 
 _BY_OTHER_NAME: Mapping[tuple[Any, ...], str] = {
-    ("highs", ProgramKind.CONVEX): "highs-lp",
-    ("clarabel", ProgramKind.QUADRATIC): "clarabel-qp",
-    ("ipopt", ProgramKind.NONLINEAR): "ipopt-nlp",
+    ("highs", ProgramKind.CONVEX): "highs_lp",
+    ("clarabel", ProgramKind.QUADRATIC): "clarabel_qp",
+    ("ipopt", ProgramKind.NONLINEAR): "ipopt_nlp",
 }
 """One name for a library that meets two kinds of program through two adapters."""
 
@@ -129,7 +129,8 @@ def choose_solver(formulation: Formulation, solver: str | Solver) -> tuple[type[
                 return get_solver_class(rule.solver), rule.kind, f"auto: {rule.kind}, {rule.condition} -> {rule.solver}"
         raise InputError(f"No automatic rule fits {type(formulation).__name__}; name a solver.")
     else:
-        name, found = solver, get_solver_class(_BY_OTHER_NAME.get((solver, *formulation.emits), solver))
+        name = solver_name(solver)
+        found = get_solver_class(_BY_OTHER_NAME.get((name, *formulation.emits), name))
     shared = formulation.emits & found.accepts
     if not shared:
         raise InputError(
@@ -163,8 +164,9 @@ def solve(
     ----------
     formulation : Formulation
     solver : str or Solver
-        Name (see `mmbn_opt.solvers`), ``"auto"``, or a configured solver. What is given here wins over what a
-        configured solver says; what is not given (None) stays as the solver says, and is else the default below.
+        Name (see `mmbn_opt.solvers`; hyphens count as underscores), ``"auto"``, or a configured solver. What is given
+        here wins over what a configured solver says; what is not given (None) stays as the solver says, and is else the
+        default below.
     time_limit : float or None
         Seconds; without one the run goes on to proof.
     rel_gap, abs_gap : float or None
@@ -172,7 +174,7 @@ def solve(
     threads, seed : int or None
         By default 1 and 0. Equal input, seed and threads give the same answer when the run ends by proof.
     verbose : bool or None
-        Send the solver's log to ``logging``; by default it isn't.
+        Send each better bound, and the solver's own log where it has one, to ``logging`` at INFO; by default not.
     options : mapping or None
         The solver's own options, in place of a configured solver's.
     callback : callable or None
@@ -271,7 +273,8 @@ def make_job(
         formulation = formulation.with_validation(validation, seed=engine.seed)
     if engine.threads > 1:
         formulation = formulation.with_threads(engine.threads)
-    state = SolveState(formulation, Budget(engine.time_limit), Tolerances.of(engine, scale=0.0), callback, kind)
+    tolerances = Tolerances.of(engine, scale=0.0)
+    state = SolveState(formulation, Budget(engine.time_limit), tolerances, callback, kind, verbose=engine.verbose)
     size = formulation.estimate_size(kind)
     formulation.refuse_oversized(kind)
     used = settings.used(engine)

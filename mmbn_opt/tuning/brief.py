@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from mmbn_opt.data.folds import weighed_parts
 from mmbn_opt.formulations.parameters.softmax import SoftmaxParameters
@@ -61,7 +62,7 @@ def brief_choice(
     if not parts:
         return None
     tried = lambdas if len(parts) == 1 else lambdas[:1]
-    points: list[Mapping[str, float]] = [{"lam": lam} for lam in tried] or [{}]
+    points: list[Mapping[str, Any]] = [{"lam": lam} for lam in tried] or [{}]
     engine = replace(solver, max_iterations=ITERATIONS, patience=PATIENCE)
     if seconds is not None:
         engine = replace(engine, time_limit=seconds / (len(parts) * len(points)))

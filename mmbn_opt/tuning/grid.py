@@ -125,7 +125,7 @@ def tune(
 
 def tune_on(
     formulation: SoftmaxParameters,
-    points: Sequence[Mapping[str, float]],
+    points: Sequence[Mapping[str, Any]],
     parts: Sequence[tuple[DiscreteDataset, DiscreteDataset]],
     solver: DescentSolver,
     n_jobs: int | None = None,

@@ -105,9 +105,7 @@ def test_alarm_with_five_candidates_is_no_worse_than_a_greedy_search_a10(alarm: 
 def test_the_size_is_that_after_pruning_a10(alarm: mm.DiscreteDataset) -> None:
     whole = mm.DecomposableStructure(alarm, score="bdeu", max_parents=3)
     assert 37 < whole.candidates.n_columns < 5_000  # 288,859 before
-    with pytest.raises(
-        SizeLimitError, match="of 288,859 parent sets score better than all their subsets; the"
-    ):
+    with pytest.raises(SizeLimitError, match="of 288,859 parent sets score better than all their subsets; the"):
         _ = mm.DecomposableStructure(alarm, score="bdeu", max_parents=3, max_columns=1_000).candidates
 
 
