@@ -10,7 +10,7 @@ import mmbn_opt as mm
 QUICK = [
     mm.NaiveBayesClassifier(),
     mm.TANClassifier(missing="state"),
-    mm.MaxMarginBayesClassifier(iterations=20),
+    mm.MaxMarginBayesClassifier(),
     mm.MaxMarginBayesClassifier("tan-cmi", "cg-cl", iterations=10, missing="drop"),
     mm.MaxMarginStructureClassifier(missing="state"),
 ]
