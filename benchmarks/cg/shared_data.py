@@ -22,7 +22,14 @@ def folder() -> Path:
 
 
 def load(name: str, draw: int | None = None) -> tuple[mm.DiscreteDataset, mm.DiscreteDataset]:
-    """(train, test) of a data set; mnist is pooled to 14 x 14 pixels.
+    """(train, test) of a data set, cut on the training rows; see `load_frames`."""
+    train, test, _ = load_frames(name, draw)
+    prepared = mm.prepare(train, "class", kinds=dict.fromkeys(train.columns.drop("class"), "numeric"))
+    return prepared.data, prepared.apply(test)
+
+
+def load_frames(name: str, draw: int | None = None) -> tuple[pd.DataFrame, pd.DataFrame, bool]:
+    """(train, test) of a data set as tables, and whether it has no usual split; mnist is pooled to 14 x 14 pixels.
 
     The split is the usual one, or, with the number of a `draw`, one of the same sizes drawn at random from all rows.
     Data without a usual split give draw 0 of two thirds.
@@ -33,10 +40,10 @@ def load(name: str, draw: int | None = None) -> tuple[mm.DiscreteDataset, mm.Dis
     columns = [f"x{j}" for j in range(values.shape[1])]
     table = pd.DataFrame(values, columns=columns).assign(**{"class": labels})
     n_train = entry["train_rows"] or 2 * len(table) // 3
-    if draw is not None or entry["train_rows"] is None:
+    drawn = entry["train_rows"] is None
+    if draw is not None or drawn:
         table = table.sample(frac=1.0, random_state=draw or 0, ignore_index=True)
-    prepared = mm.prepare(table.iloc[:n_train], "class", kinds=dict.fromkeys(columns, "numeric"))
-    return prepared.data, prepared.apply(table.iloc[n_train:])
+    return table.iloc[:n_train], table.iloc[n_train:], drawn
 
 
 def _table(name: str, path: Path) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.results.status import Sense
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.ending import Tolerances
-from mmbn_opt.solvers.registry import get_solver_class, solver_names
+from mmbn_opt.solvers.registry import get_solver_class, solver_name, solver_names
 from mmbn_opt.solving.dispatch import choose_solver
 from mmbn_opt.solving.settings import SolveSettings
 
@@ -195,9 +195,9 @@ def labelled_solvers(given: Any) -> dict[str, str | Solver]:
     if isinstance(given, (str, Solver)):
         given = [given]
     if isinstance(given, Mapping):
-        found = {str(label): solver for label, solver in given.items()}
+        found = {str(label): _one_spelling(solver) for label, solver in given.items()}
     else:
-        listed = list(given)
+        listed = [_one_spelling(solver) for solver in given]
         found = dict(zip(_distinct(s.name if isinstance(s, Solver) else str(s) for s in listed), listed, strict=True))
     for solver in found.values():
         if not isinstance(solver, Solver) and solver != "auto":
@@ -205,6 +205,10 @@ def labelled_solvers(given: Any) -> dict[str, str | Solver]:
     if not found:
         raise InputError('solvers is empty; name some, or say "all".')
     return found
+
+
+def _one_spelling(solver: Any) -> Any:
+    return solver_name(solver) if isinstance(solver, str) else solver
 
 
 def _distinct(labels: Iterable[str]) -> list[str]:

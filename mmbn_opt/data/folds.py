@@ -1,6 +1,7 @@
 """Folds and held-out rows, drawn class by class and whatever the order of the rows."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,15 @@ from mmbn_opt.data.frames import as_pandas
 from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["draw_held_out", "draw_rows", "holdout_rows", "numeric_folds", "stratified_folds", "take_rows"]
+__all__ = [
+    "draw_held_out",
+    "draw_rows",
+    "holdout_rows",
+    "numeric_folds",
+    "stratified_folds",
+    "take_rows",
+    "weighed_parts",
+]
 
 Rows = NDArray[np.intp]
 
@@ -47,6 +56,65 @@ def stratified_folds(data: DiscreteDataset, n_folds: int, seed: int = 0) -> NDAr
     ([1, 1], [3, 3])
     """
     return _deal(*_sorted_rows(data), n_folds, seed).astype(np.int32)
+
+
+def weighed_parts(
+    merged: DiscreteDataset, n_folds: int, *, one_above: float, seed: int
+) -> list[tuple[DiscreteDataset, DiscreteDataset]]:
+    """Parts to learn from and parts held out, the same for a row of weight 2 and for that row twice.
+
+    The rows of a class lie in a random order along a line, each as long as its weight, and the line is dealt out to the
+    folds in pieces of one row's usual weight. So a heavy row is shared among folds, as its copies would be, and scaling
+    all weights changes nothing.
+
+    Parameters
+    ----------
+    merged : DiscreteDataset
+        From `DiscreteDataset.aggregate`.
+    n_folds : int
+    one_above : float
+        Above that many pieces only the first fold is held out.
+    seed : int
+
+    Returns
+    -------
+    list of (DiscreteDataset, DiscreteDataset)
+        Empty where no class has two pieces.
+
+    Examples
+    --------
+    >>> data = DiscreteDataset.from_arrays([["a"], ["b"], ["c"]], [0, 0, 1], sample_weight=[3.0, 1.0, 2.0])
+    >>> [(train.total_weight, held.total_weight) for train, held in weighed_parts(data, 2, one_above=100, seed=0)]
+    [(3.0, 3.0), (3.0, 3.0)]
+    """
+    weight = merged.sample_weight
+    piece = float(np.quantile(weight, 0.25, method="lower"))
+    rng = np.random.default_rng(seed)
+    codes = merged.target_codes
+    order = np.concatenate([rng.permutation(np.flatnonzero(codes == c)) for c in merged.observed_classes()])
+    # Rounded, so that the ends of pieces meet whatever the unit of the weights.
+    ends = np.round(np.cumsum(weight[order]) / piece, 6)
+    starts = np.concatenate([[0.0], ends[:-1]])
+    pieces = np.bincount(codes, weights=weight, minlength=len(merged.target.states)) / piece
+    alone = (
+        pieces[codes[order]] < 2 - 1e-6
+    )  # such a class is learned from: without it there may be nothing to tell apart
+    parts = []
+    for fold in range(1 if ends[-1] > one_above else n_folds):
+        share = np.zeros(len(order))
+        share[order] = np.where(alone, 0.0, piece * (_dealt(ends, fold, n_folds) - _dealt(starts, fold, n_folds)))
+        rest = weight - share
+        held = [replace(merged.subset(w > 1e-9 * piece), sample_weight=w[w > 1e-9 * piece]) for w in (rest, share)]
+        if held[1].n_samples:
+            parts.append((held[0], held[1]))
+    return parts
+
+
+def _dealt(length: NDArray[np.float64], fold: int, n_folds: int) -> NDArray[np.float64]:
+    """How much of the line from 0 to `length`, in pieces, a fold has."""
+    rounds = np.floor(length / n_folds)
+    dealt: NDArray[np.float64] = rounds + np.clip(length - n_folds * rounds - fold, 0.0, 1.0)
+    return dealt
 
 
 def draw_rows(data: DiscreteDataset, fraction: Any, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

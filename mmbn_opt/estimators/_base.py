@@ -1,5 +1,6 @@
 """What the classifiers on discrete features share: input, missing cells, prediction, and how they show themselves."""
 
+import logging
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -9,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from mmbn_opt._arguments import check_arguments, checked_number, choice_of, shown
+from mmbn_opt._arguments import check_arguments, checked_number, choice_of, shown, whole
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import interruptible, noting_signals, now
 from mmbn_opt._lazy import delegate
@@ -28,7 +30,19 @@ from mmbn_opt.scores.predictive import classification_rate
 
 from ._input import named_kinds, read_features, read_labels, rows_that_count
 
-__all__ = ["DiscreteClassifier", "FittedHTML", "Learned", "WeightedScore", "end_if_interrupted", "warn_of_failures"]
+__all__ = [
+    "DiscreteClassifier",
+    "FittedHTML",
+    "Learned",
+    "WeightedScore",
+    "checked_verbosity",
+    "end_if_interrupted",
+    "tell",
+    "warn_of_failures",
+    "warn_of_limits",
+]
+
+logger = logging.getLogger(__name__)
 
 
 class FittedHTML:
@@ -46,6 +60,9 @@ class FittedHTML:
         if get_config()["display"] == "diagram":
             bundle["text/html"] = self._repr_html_inner()
         return bundle
+
+
+_RAN_OUT = (TerminationStatus.TIME_LIMIT, TerminationStatus.NODE_LIMIT)
 
 
 class WeightedScore:
@@ -98,6 +115,7 @@ class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimat
     discretize: bool
     missing: Any
     unseen: Any
+    verbose: Any = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Prepare the columns, learn the network, check it.
@@ -129,9 +147,14 @@ class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimat
         with noting_signals() as noted:
             with interruptible():
                 preparation, classes = self._prepared(X, y, sample_weight)
+            data = preparation.data
+            tell(self, "%d rows, %d features, %d classes", data.n_samples, data.n_features, data.n_classes)
             learned = self._learn(preparation.data, began)
             self._store(preparation, classes, learned)
-            end_if_interrupted(bool(noted), learned.result, learned.attributes.get("parameter_result_"))
+            results = learned.result, learned.attributes.get("parameter_result_")
+            tell(self, "fitted in %.2f s: %.4f of the training rows right", now() - began, self.training_accuracy_)
+            end_if_interrupted(bool(noted), *results)
+            warn_of_limits(self, *results)
         return self
 
     def _store(self, preparation: Preparation, classes: NDArray[Any], learned: Learned) -> None:
@@ -168,6 +191,10 @@ class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimat
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
+    def _tells_bounds(self) -> bool | None:
+        """What `solve` is told: True, or nothing, so that a configured solver keeps what it says."""
+        return True if checked_verbosity(self.verbose) > 1 else None
+
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self, "network_")
         _check_policy(self, "unseen")
@@ -175,6 +202,7 @@ class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimat
 
     def _check_settings(self) -> None:
         check_arguments(type(self).__init__, vars(self))
+        checked_verbosity(self.verbose)
         for name in _POLICIES:
             _check_policy(self, name)
 
@@ -201,6 +229,37 @@ class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimat
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def checked_verbosity(verbose: Any) -> int:
+    """How much a fit tells: 0, 1 (steps) or 2 (bounds too); True is 1, as in scikit-learn."""
+    if isinstance(verbose, (bool, np.bool_)):
+        return int(verbose)
+    return whole("verbose", verbose, expected="False, True or a whole number >= 0")
+
+
+def tell(estimator: Any, message: str, *values: Any) -> None:
+    """Log a step of a fit: at INFO where the estimator is verbose, else at DEBUG."""
+    level = logging.INFO if checked_verbosity(estimator.verbose) else logging.DEBUG
+    logger.log(level, "%s: %s", type(estimator).__name__, message % values)
+
+
+def warn_of_limits(estimator: BaseEstimator, *results: Result | None) -> None:
+    """A `ConvergenceWarning` where time or nodes ran out.
+
+    A limit of iterations is no such end: their number is a setting, which regularises.
+    """
+    for result in results:
+        if result is not None and result.termination_status in _RAN_OUT:
+            gap = result.bounds.gap_rel
+            proved = f"the proved gap is {gap:.2%}" if np.isfinite(gap) else "nothing is proved"
+            what = f"{result.termination_status} ({type(result.formulation).__name__}, {proved})"
+            warnings.warn(
+                f"{type(estimator).__name__} ended at {what}; the best model by then is kept. Raise time_limit, or "
+                "allow a rel_gap.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
 
 def end_if_interrupted(noted: bool, *results: Result | None) -> None:

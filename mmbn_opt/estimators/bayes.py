@@ -11,7 +11,7 @@ from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solving.settings import SolveSettings
 from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
-from ._base import DiscreteClassifier, Learned
+from ._base import DiscreteClassifier, Learned, tell
 from ._input import seed_of
 
 __all__ = ["MaxMarginBayesClassifier"]
@@ -30,13 +30,15 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         Smooth margin (`SmoothMargin`), conditional likelihood (`ConditionalLikelihood`), the convex relaxation
         (`MaxMarginRelaxation`, with a certified gap), or maximum likelihood.
     lam : float, list of float, "cv" or None
-        Scale of the margin for "cg-mm" (None: 0.05) and "relaxation" (None: 0.1); of several values cross-validation
-        chooses inside `fit`: one held-out fifth above 1,000 rows, 5 folds below.
+        Scale of the margin for "cg-mm" and "relaxation"; of several values cross-validation chooses inside `fit`: one
+        held-out fifth above 1,000 rows, 5 folds below. None is 0.1 for "relaxation", and for "cg-mm" the better of 0.05
+        and 0.5 together with the iterations, or 0.05 where these are given.
     kappa : float
         Rounding of the hinge for "cg-mm".
-    iterations : int or "cv"
-        Limit of the gradient methods; the number of iterations regularises. ``lam="cv"`` and ``iterations="cv"`` choose
-        it too, up to this number (200 for "cv").
+    iterations : int, "cv" or None
+        Limit of the gradient methods; the number of iterations regularises. None chooses it up to 100 on held-out rows,
+        and ``lam="cv"`` and ``iterations="cv"`` choose it too, up to this number (200 for "cv"; 100 for None). What a
+        configured solver says counts, and with `validation` nothing is chosen.
     validation : float or None
         Share of the rows for early stopping of the gradient methods, instead of a choice.
     normalization, alpha, min_prob
@@ -63,6 +65,9 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         Processes of the choice (joblib); that of "relaxation" is one path of warm starts and uses one.
     random_state : int, RandomState or None
         Of folds, validation rows and the order "ro"; None is 0, or what a configured solver says for its own run.
+    verbose : int
+        1 logs the steps of `fit` at INFO, 2 each better bound too (``logging.basicConfig(level="INFO")`` shows them).
+        Independently of it, a fit that ends at its `time_limit` without a proof gives a `ConvergenceWarning`.
 
     Attributes
     ----------
@@ -95,9 +100,9 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
     >>> import mmbn_opt as mm
     >>> frame = mm.load_dataset("car")
     >>> X, y = frame.drop(columns="class"), frame["class"]
-    >>> model = MaxMarginBayesClassifier("nb", "cg-mm", lam=0.2).fit(X, y)
+    >>> model = MaxMarginBayesClassifier("nb", "cg-mm").fit(X, y)
     >>> round(model.score(X, y), 2), round(mm.NaiveBayesClassifier().fit(X, y).score(X, y), 2)
-    (0.94, 0.87)
+    (0.93, 0.87)
     """
 
     def __init__(
@@ -107,7 +112,7 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         *,
         lam: Any = None,
         kappa: float = 0.1,
-        iterations: int | Literal["cv"] = 100,
+        iterations: int | Literal["cv"] | None = None,
         validation: float | None = None,
         normalization: Any = "hybrid",
         alpha: float = 0.03,
@@ -122,6 +127,7 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         unseen: Any = "warn",
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.structure = structure
         self.method = method
@@ -142,6 +148,7 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         self.unseen = unseen
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -151,13 +158,17 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         require_two_classes(data)
         seed = seed_of(self.random_state)
         graph = make_structure(self.structure, data, seed=seed, smoothing=self.smoothing)
+        tell(self, "structure with %d edges, parameters by %s", len(graph.edges), self.method)
         settings = ParameterSettings(
             method=self.method, lam=self.lam, kappa=self.kappa, iterations=self.iterations, validation=self.validation,
             normalization=self.normalization, alpha=self.alpha, min_prob=self.min_prob, smoothing=self.smoothing,
             solver=self.solver, seed=seed, n_jobs=self.n_jobs,
-            call=SolveSettings(rel_gap=self.rel_gap, seed=None if self.random_state is None else seed),
+            call=SolveSettings(
+                rel_gap=self.rel_gap, seed=None if self.random_state is None else seed, verbose=self._tells_bounds()
+            ),
         )  # fmt: skip
         learned = learn_parameters(data, graph, settings, seconds_left(self.time_limit, began))
+        tell(self, "%s; chosen: %s", learned.result, learned.chosen)
         attributes = {"chosen_": learned.chosen, "cv_results_": learned.table}
         result = None if self.method == "ml" else learned.result
         return Learned(learned.network, learned.certificate, result, attributes)

@@ -26,7 +26,7 @@ from mmbn_opt.solving.parts import solve_parts
 from mmbn_opt.tuning.grid import run_until_interrupted
 from mmbn_opt.tuning.held_out import candidates as values_of
 
-from ._base import FittedHTML, WeightedScore, end_if_interrupted, seconds_left
+from ._base import FittedHTML, WeightedScore, checked_verbosity, end_if_interrupted, seconds_left, tell, warn_of_limits
 from ._input import read_labels, read_numbers, rows_that_count, seed_of
 
 __all__ = ["CMMClassifier", "CMMPart"]
@@ -115,6 +115,8 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
     n_jobs : int or None
         Processes of the choice (joblib).
     random_state : int
+    verbose : int
+        As in `MaxMarginBayesClassifier`.
 
     Attributes
     ----------
@@ -165,6 +167,7 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: int = 0,
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.tau = tau
@@ -181,6 +184,7 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CMMClassifier":
         """Choose what is to be chosen, then solve one program a pair of classes (or a class).
@@ -220,7 +224,9 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
             self.termination_status_ = self.result_.termination_status
             right = self.model_.predict(x[problem.rows]) == labels[problem.rows]
             self.training_accuracy_ = float(right.mean())
+            tell(self, "%s; chosen: %s", self.result_, chosen)
             end_if_interrupted(bool(noted), self.result_)
+            warn_of_limits(self, self.result_)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -277,6 +283,7 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         if not np.iterable(self.cv):
             whole("cv", self.cv, 2, expected="a number of folds of at least 2, or a list of (train, test) row numbers")
         seconds_left(self.time_limit, now())
+        checked_verbosity(self.verbose)
 
     def _candidates(self) -> list[_Settings]:
         components = values_of("n_components", self.n_components, COMPONENTS)
@@ -340,7 +347,8 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
 
     def _solved(self, problem: MulticlassMargin, chosen: _Settings, time_limit: float | None) -> Result:
         solver = ExteriorPenaltySolver(inner=self.inner, max_iterations=chosen.iterations, restarts=0)
-        return solve_parts(problem, solver, time_limit=time_limit, seed=problem.seed)
+        verbose = True if checked_verbosity(self.verbose) > 1 else None
+        return solve_parts(problem, solver, time_limit=time_limit, seed=problem.seed, verbose=verbose)
 
 
 def _parts(problem: MulticlassMargin, result: Result) -> tuple[CMMPart, ...]:

@@ -17,7 +17,7 @@ from mmbn_opt.solving.settings import SolveSettings
 from mmbn_opt.tuning.held_out import Learn, candidates, choose, complete
 from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
-from ._base import DiscreteClassifier, Learned, require_two_classes, seconds_left
+from ._base import DiscreteClassifier, Learned, require_two_classes, seconds_left, tell
 from ._input import seed_of
 
 __all__ = ["MaxMarginStructureClassifier"]
@@ -65,7 +65,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         parameters. None runs to proof.
     rel_gap : float or None
         Proved relative gap at which the structure search stops; None is what a configured solver says, and else 0.
-    kinds, discretize, missing, unseen, n_jobs, random_state
+    kinds, discretize, missing, unseen, n_jobs, random_state, verbose
         As in `MaxMarginBayesClassifier`.
 
     Attributes
@@ -109,7 +109,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         parameters: Method = "ml",
         lam: Any = None,
         kappa: float = 0.1,
-        iterations: int | Literal["cv"] = 100,
+        iterations: int | Literal["cv"] | None = None,
         validation: float | None = None,
         normalization: Any = "hybrid",
         alpha: float = 0.03,
@@ -130,6 +130,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         unseen: Any = "warn",
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.criterion = criterion
         self.max_parents = max_parents
@@ -158,6 +159,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         self.unseen = unseen
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -175,6 +177,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         )  # fmt: skip
         left = seconds_left(self.time_limit, began)
         result = self._search(data, choice.settings, left if self.parameters == "ml" else _share(left, 0.8), seed)
+        tell(self, "structure: %s; chosen: %s", result, choice.settings)
         attributes: dict[str, Any] = {
             "chosen_": choice.settings, "cv_results_": choice.table, "parameter_result_": None
         }  # fmt: skip
@@ -183,6 +186,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         learned = learn_parameters(
             data, result.model.structure, self._parameter_settings(seed), seconds_left(self.time_limit, began)
         )
+        tell(self, "parameters: %s; chosen: %s", learned.result, learned.chosen)
         checks = (*_named("structure", result.certificate), *_named("parameters", learned.certificate))
         attributes["chosen_"] = choice.settings | learned.chosen
         attributes["parameter_result_"] = learned.result
@@ -205,7 +209,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
     def _search(self, data: DiscreteDataset, settings: Mapping[str, Any], seconds: float | None, seed: int) -> Result:
         result = solve(
             self._formulation(data, settings), self.solver, time_limit=seconds, rel_gap=self.rel_gap,
-            seed=None if self.random_state is None else seed,
+            seed=None if self.random_state is None else seed, verbose=self._tells_bounds(),
         )  # fmt: skip
         return result if result.model is not None else result.raise_for_status()
 
@@ -226,7 +230,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
             method=self.parameters, lam=self.lam, kappa=self.kappa, iterations=self.iterations,
             validation=self.validation, normalization=self.normalization, alpha=self.alpha, min_prob=self.min_prob,
             smoothing=self.smoothing, solver=self.parameter_solver, seed=seed, n_jobs=self.n_jobs,
-            call=SolveSettings(seed=None if self.random_state is None else seed),
+            call=SolveSettings(seed=None if self.random_state is None else seed, verbose=self._tells_bounds()),
         )  # fmt: skip
 
 

@@ -64,6 +64,12 @@ class LogLinearClassifier:
             raise InputError("A log-factor holds +inf; factors must be finite, or zero (-inf in logs).")
         _ = self.tables  # checks names and shapes
 
+    def __repr__(self) -> str:
+        return (
+            f"LogLinearClassifier({len(self.features)} features, class {self.target.name!r:.60} with "
+            f"{self.target.cardinality} states, {len(self.structure.edges)} edges)"
+        )
+
     @classmethod
     def of_network(cls, network: BayesianNetwork) -> "LogLinearClassifier":
         """The same classifier, its CPTs taken as factors."""

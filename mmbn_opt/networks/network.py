@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from mmbn_opt._arguments import check_arguments, check_fields, listed, shown
 from mmbn_opt._arrays import FloatArray
@@ -181,15 +180,17 @@ class BayesianNetwork(NetworkExchange):
 
     def predict_log_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """``log P(c | x)``; rows that are impossible under every class get the class prior."""
-        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._class_prior(), log=True)
+        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._log_class_prior, log=True)
 
-    def _class_prior(self) -> FloatArray:
-        prior: FloatArray = logsumexp(self.log_cpts[-1], axis=0) - np.log(self.log_cpts[-1].shape[0])
+    def _log_class_prior(self) -> FloatArray:
+        """``log P(c)``: a row of nothing but missing cells, since the class may have parents."""
+        nothing_known = np.full((1, len(self.features)), -1, dtype=np.int32)
+        prior: FloatArray = self.log_joint(nothing_known)[0]
         return prior
 
     def predict_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """``P(c | x)``, shape (n_samples, n_classes), columns as in `classes`."""
-        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._class_prior(), log=False)
+        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._log_class_prior, log=False)
 
     def predict(self, X: Any, *, unseen: Unseen = "warn") -> NDArray[Any]:
         """Most probable class label of each row; the first one on a tie."""
@@ -199,6 +200,12 @@ class BayesianNetwork(NetworkExchange):
     def plot(self, ax: Any = None) -> Any:
         """Draw the DAG with matplotlib (extra ``plot``)."""
         return delegate("plot_network")(self, ax=ax)
+
+    def __repr__(self) -> str:
+        return (
+            f"BayesianNetwork({len(self.features)} features, class {self.target.name!r:.60} with "
+            f"{self.target.cardinality} states, {len(self.structure.edges)} edges, {self.n_parameters:,} parameters)"
+        )
 
     def _repr_html_(self) -> str:
         html: str = delegate("network_html")(self)

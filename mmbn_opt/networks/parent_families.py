@@ -15,6 +15,12 @@ NamedEdges = Iterable[tuple[str, str]]
 Pools = Sequence[Sequence[int]]
 
 
+HOW_TO_HAVE_FEWER = (
+    "Lower max_parents, drop features, raise max_columns, or keep fewer candidates: "
+    "restriction=restrict_candidates(data, k=5), candidates=5 of the classifier, --candidates 5 on the command line."
+)
+
+
 @dataclass(frozen=True)
 class EdgeRules:
     """Edges that must be there and edges that must not, by node numbers.
@@ -178,7 +184,5 @@ def refuse_columns(listed: Sequence[Sequence[Family]], *, max_columns: int) -> N
         most = max(len(family.base) + family.most for families in listed for family in families)
         raise SizeLimitError(
             f"{len(listed) - 1} features with max_parents={most} have {columns:,} candidate parent sets; "
-            f"the limit is max_columns={max_columns:,}. Lower max_parents, drop features, raise max_columns, or keep "
-            f"fewer candidates: restriction=restrict_candidates(data, k=5), candidates=5 of the classifier, "
-            f"--candidates 5 on the command line."
+            f"the limit is max_columns={max_columns:,}. {HOW_TO_HAVE_FEWER}"
         )

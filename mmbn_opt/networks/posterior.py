@@ -1,7 +1,8 @@
 """Joint and posterior probabilities of many rows at once: blocks that stay in cache, one look-up a factor and class."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -96,25 +97,26 @@ def features_with_children(structure: Structure) -> list[int]:
     return sorted({p for parents in structure.parents for p in parents} - {structure.class_index})
 
 
-def normalize_rows(joint: FloatArray, fallback: FloatArray, *, log: bool) -> FloatArray:
+def normalize_rows(joint: FloatArray, fallback: Callable[[], FloatArray], *, log: bool) -> FloatArray:
     """``P(c | x)`` from ``log P(c, x)``, in place; rows that are impossible under every class get `fallback`.
 
     Parameters
     ----------
     joint : float64 array (n_samples, n_classes)
         Overwritten by the answer.
-    fallback : float64 array (n_classes,)
-        Logarithms.
+    fallback : callable () -> float64 array (n_classes,)
+        Logarithms; asked for where they are needed, since a prior may have to be summed out.
     log : bool
         Whether the answer is ``log P(c | x)``.
 
     Examples
     --------
     >>> joint = np.array([[np.log(0.1), np.log(0.3)], [-np.inf, -np.inf]])
-    >>> normalize_rows(joint, np.log([0.5, 0.5]), log=False).round(3).tolist()
+    >>> normalize_rows(joint, lambda: np.log([0.5, 0.5]), log=False).round(3).tolist()
     [[0.25, 0.75], [0.5, 0.5]]
     """
     n_impossible = 0
+    given = cache(fallback)
     for start in range(0, len(joint), _BLOCK):
         rows = joint[start : start + _BLOCK]
         scores = np.ascontiguousarray(rows.T)
@@ -122,7 +124,7 @@ def normalize_rows(joint: FloatArray, fallback: FloatArray, *, log: bool) -> Flo
         impossible = np.isneginf(top)
         if impossible.any():
             n_impossible += int(impossible.sum())
-            scores[:, impossible] = fallback[:, None]
+            scores[:, impossible] = given()[:, None]
             top = scores.max(axis=0)
         scores -= top
         weights = np.exp(scores)

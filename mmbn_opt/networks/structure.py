@@ -3,9 +3,9 @@
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
-from mmbn_opt._arguments import check_arguments, check_fields, listed, shown
+from mmbn_opt._arguments import check_arguments, check_fields, listed, shown, whole
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
@@ -152,9 +152,17 @@ class Structure(StructureExchange):
         """Largest number of parents of any node."""
         return max(len(p) for p in self.parents)
 
-    def children(self, node: int) -> list[int]:
-        """Children of a node, ascending."""
-        return [v for v, ps in enumerate(self.parents) if node in ps]
+    @overload
+    def children(self, node: int) -> list[int]: ...
+
+    @overload
+    def children(self, node: str) -> list[str]: ...
+
+    def children(self, node: int | str) -> list[int] | list[str]:
+        """Children of a node, ascending: numbers for a number, names for a name."""
+        number = self._number(node)
+        found = [v for v, ps in enumerate(self.parents) if number in ps]
+        return [self.names[v] for v in found] if isinstance(node, str) else found
 
     def topological_order(self) -> list[int]:
         """Parents before children; ties broken with the class first, then by number."""
@@ -177,12 +185,36 @@ class Structure(StructureExchange):
             moral.update((a, b) for k, a in enumerate(family) for b in family[k + 1 :])
         return moral
 
-    def markov_blanket(self, node: int) -> set[int]:
-        """Parents, children and the children's other parents."""
-        blanket = set(self.parents[node])
-        for child in self.children(node):
+    @overload
+    def markov_blanket(self, node: int) -> set[int]: ...
+
+    @overload
+    def markov_blanket(self, node: str) -> set[str]: ...
+
+    def markov_blanket(self, node: int | str) -> set[int] | set[str]:
+        """Parents, children and the children's other parents: numbers for a number, names for a name.
+
+        Examples
+        --------
+        >>> tree = Structure.from_names(["a", "b", "z"], "class", [("class", "a"), ("class", "b"), ("a", "b")])
+        >>> sorted(tree.markov_blanket("a")), tree.markov_blanket(0)
+        (['b', 'class'], {1, 3})
+        """
+        number = self._number(node)
+        blanket = set(self.parents[number])
+        for child in self.children(number):
             blanket |= {child, *self.parents[child]}
-        return blanket - {node}
+        blanket -= {number}
+        return {self.names[v] for v in blanket} if isinstance(node, str) else blanket
+
+    def _number(self, node: int | str) -> int:
+        """Number of a node that is given by its number or its name; `InputError` for one that is not there."""
+        if isinstance(node, str):
+            if node not in self.names:
+                raise InputError(f"There is no node {node!r}; the nodes are {list(self.names)}.")
+            return self.names.index(node)
+        last = self.class_index
+        return whole("node", node, 0, last, expected=f"a node's name or a number from 0 to {last}")
 
     def is_renormalizable(self) -> Any:
         """Whether factors on this structure can be normalised with ``P(c | x)`` kept; if not, by which parents.
@@ -193,6 +225,10 @@ class Structure(StructureExchange):
         not renormalizable: 'x' has the parents 'y' and 'z', which are not adjacent
         """
         return delegate("renormalizability")(self)
+
+    def __repr__(self) -> str:
+        edges = sum(map(len, self.parents))
+        return f"Structure({self.n_features} features, class {self.class_name!r:.60}, {edges} edges)"
 
     def _repr_html_(self) -> str:
         html: str = delegate("structure_html")(self)

@@ -108,6 +108,10 @@ class Certificate:
         """Checks that failed."""
         return tuple(check for check in self.checks if check.ok is False)
 
+    def __repr__(self) -> str:
+        verdict = "ok" if self.ok else f"{len(self.failures)} failed"
+        return f"Certificate({verdict}, {len(self.checks)} checks)"
+
     def __str__(self) -> str:
         return "\n".join(str(check) for check in self.checks)
 

@@ -67,6 +67,10 @@ class BoundTrace:
     sense: Sense
     records: tuple[TraceRecord, ...] = ()
 
+    def __repr__(self) -> str:
+        last = f"{self.records[-1].time_sec:.2f} s, {self.bounds}" if self.records else "empty"
+        return f"BoundTrace({len(self.records)} records, {last})"
+
     def __len__(self) -> int:
         return len(self.records)
 

@@ -41,7 +41,7 @@ _SOLVERS = {
     "scipy": "mixed_integer.scipy_milp:ScipyMilpSolver",
     "scip": "mixed_integer.scip:ScipSolver",
     "cbc": "mixed_integer.cbc:CbcSolver",
-    "scip-cuts": "choice.scip_cuts:ScipCutsSolver",
+    "scip_cuts": "choice.scip_cuts:ScipCutsSolver",
     "subset_search": "choice.subset_search:SubsetSearch",
     "convex": "convex.chain:ConvexChainSolver",
     "interior_point": "convex.interior_point:InteriorPointSolver",
@@ -50,18 +50,18 @@ _SOLVERS = {
     "clarabel": "convex.cvxpy_conic:ClarabelSolver",
     "ecos": "convex.cvxpy_conic:EcosSolver",
     "scs": "convex.cvxpy_conic:ScsSolver",
-    "clarabel-qp": "convex.cvxpy_quadratic:QuadraticSolver",
-    "highs-lp": "convex.linear_form:LinearFormSolver",
+    "clarabel_qp": "convex.cvxpy_quadratic:QuadraticSolver",
+    "highs_lp": "convex.linear_form:LinearFormSolver",
     "ipopt": "convex.ipopt:IpoptSolver",
     "exterior_penalty": "nonlinear.exterior_penalty:ExteriorPenaltySolver",
     "slsqp": "nonlinear.scipy_constrained:SlsqpSolver",
     "trust_constr": "nonlinear.scipy_constrained:TrustConstrSolver",
-    "ipopt-nlp": "nonlinear.ipopt:NonlinearIpoptSolver",
+    "ipopt_nlp": "nonlinear.ipopt:NonlinearIpoptSolver",
     "conjugate_gradient": "nonlinear.conjugate_gradient:ConjugateGradientSolver",
     "lbfgs": "nonlinear.scipy_minimize:LbfgsSolver",
     "scipy_cg": "nonlinear.scipy_minimize:ScipyCgSolver",
 }
-"""Name -> module of this room and class, in the order in which they are listed."""
+"""Name -> module of this room and class, in the order in which they are listed; words are joined by underscores."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,20 @@ def class_names() -> dict[str, str]:
     return {place.partition(":")[2]: name for name, place in _SOLVERS.items()}
 
 
+def solver_name(given: str) -> str:
+    """The one spelling of a solver's name: hyphens are as good as underscores.
+
+    Examples
+    --------
+    >>> solver_name("scip-cuts"), solver_name("highs")
+    ('scip_cuts', 'highs')
+    """
+    plain = str(given).replace("-", "_")
+    return plain if plain in _SOLVERS else given
+
+
 def get_solver_class(name: str) -> type[Solver]:
-    """The class of the solver `name`; asking for one does not load the others.
+    """The class of the solver `name`, with underscores or hyphens; asking for one does not load the others.
 
     Raises
     ------
@@ -126,6 +138,7 @@ def get_solver_class(name: str) -> type[Solver]:
     >>> get_solver_class("highs").title
     'HiGHS'
     """
+    name = solver_name(name)
     if name not in _SOLVERS:
         close = get_close_matches(str(name).lower(), _SOLVERS, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""

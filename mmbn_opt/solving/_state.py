@@ -42,6 +42,7 @@ class SolveState:
     tolerances: Tolerances
     callback: RunCallback | None
     kind: ProgramKind
+    verbose: bool = False
     best: Any = None
     best_source: str = ""
     bound_source: str = "the formulation"
@@ -77,6 +78,9 @@ class SolveState:
         return self.closed() or self.no_leave()
 
     def _announce(self, record: TraceRecord) -> None:
+        if self.verbose:
+            nodes = "" if record.nodes is None else f", {record.nodes:,} nodes"
+            logger.info("%.1f s, %s by %s: %s%s", record.time_sec, record.event, record.source, self.bounds, nodes)
         if self.callback is not None and self.callback(record):
             self.stop_requested = True
 

@@ -13,8 +13,9 @@ from mmbn_opt.programs.base import ProgramKind, ProgramSize
 from mmbn_opt.results.result import Result
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.ending import Tolerances
-from mmbn_opt.solvers.registry import get_solver_class, solver_table
+from mmbn_opt.solvers.registry import get_solver_class, solver_name, solver_table
 from mmbn_opt.solving._state import RunCallback, SolveState
+from mmbn_opt.solving.given_starts import listed_starts
 from mmbn_opt.solving.handle import Run
 from mmbn_opt.solving.job import Job
 from mmbn_opt.solving.settings import SolveSettings
@@ -83,16 +84,16 @@ AUTO_RULES: tuple[AutoRule, ...] = (
     AutoRule(ProgramKind.IMPLICIT_CONCAVE, "any size", "branch_and_cut"),
     AutoRule(ProgramKind.MIXED_INTEGER, "any size", "highs"),
     AutoRule(ProgramKind.CONVEX, "any size", "convex"),
-    AutoRule(ProgramKind.QUADRATIC, "any size", "clarabel-qp"),
+    AutoRule(ProgramKind.QUADRATIC, "any size", "clarabel_qp"),
     AutoRule(ProgramKind.NONLINEAR, "no constraints", "lbfgs", lambda size: size.rows == 0),
     AutoRule(ProgramKind.NONLINEAR, "constraints", "exterior_penalty"),
 )
 
 
 _BY_OTHER_NAME: Mapping[tuple[Any, ...], str] = {
-    ("highs", ProgramKind.CONVEX): "highs-lp",
-    ("clarabel", ProgramKind.QUADRATIC): "clarabel-qp",
-    ("ipopt", ProgramKind.NONLINEAR): "ipopt-nlp",
+    ("highs", ProgramKind.CONVEX): "highs_lp",
+    ("clarabel", ProgramKind.QUADRATIC): "clarabel_qp",
+    ("ipopt", ProgramKind.NONLINEAR): "ipopt_nlp",
 }
 """One name for a library that meets two kinds of program through two adapters."""
 
@@ -151,7 +152,8 @@ def choose_solver(
                 return get_solver_class(rule.solver), rule.kind, f"auto: {rule.kind}, {rule.condition} -> {rule.solver}"
         raise InputError(f"No automatic rule fits {type(formulation).__name__}; name a solver.")
     else:
-        name, found = solver, get_solver_class(_BY_OTHER_NAME.get((solver, *formulation.emits), solver))
+        name = solver_name(solver)
+        found = get_solver_class(_BY_OTHER_NAME.get((name, *formulation.emits), name))
     shared = formulation.emits & found.accepts
     if not shared:
         raise InputError(
@@ -173,7 +175,7 @@ def solve(
     verbose: bool | None = None,
     options: Mapping[str, Any] | None = None,
     callback: RunCallback | None = None,
-    starts: Iterable[Any] | None = None,
+    starts: Any = None,
     validation: Any = None,
 ) -> Result:
     """Solve a formulation and certify the answer.
@@ -185,8 +187,9 @@ def solve(
     ----------
     formulation : Formulation
     solver : str or Solver
-        Name (see `mmbn_opt.solvers`), ``"auto"``, or a configured solver. What is given here wins over what a
-        configured solver says; what is not given (None) stays as the solver says, and is else the default below.
+        Name (see `mmbn_opt.solvers`; hyphens count as underscores), ``"auto"``, or a configured solver. What is given
+        here wins over what a configured solver says; what is not given (None) stays as the solver says, and is else the
+        default below.
     time_limit : float or None
         Seconds; without one the run goes on to proof.
     rel_gap, abs_gap : float or None
@@ -194,13 +197,15 @@ def solve(
     threads, seed : int or None
         By default 1 and 0. Equal input, seed and threads give the same answer when the run ends by proof.
     verbose : bool or None
-        Send the solver's log to ``logging``; by default it isn't.
+        Send each better bound, and the solver's own log where it has one, to ``logging`` at INFO; by default not.
     options : mapping or None
         The solver's own options, in place of a configured solver's.
     callback : callable or None
         Called with each `TraceRecord`; return True to stop.
-    starts : iterable of models or None
-        Start models to use beside the formulation's own heuristics; an empty list switches heuristics off.
+    starts : start, iterable of starts or None
+        To use beside the formulation's own heuristics; an empty list switches these off. For a structure a start is a
+        `Structure`, a network, a `Result`, or a list of (parent, child) names: matched by name, moved into the model
+        class as the heuristics' own are, with parameters made anew. For parameters it is a network on their structure.
     validation : DiscreteDataset or float or None
         For parameter formulations: held-out data, or the share of the rows to hold out. The iterate that does best on
         them is returned.
@@ -240,7 +245,7 @@ def start(
     verbose: bool | None = None,
     options: Mapping[str, Any] | None = None,
     callback: RunCallback | None = None,
-    starts: Iterable[Any] | None = None,
+    starts: Any = None,
     validation: Any = None,
 ) -> Run:
     """Solve a formulation in the background; return a handle that can be looked at and stopped.
@@ -273,7 +278,7 @@ def make_job(
     settings: SolveSettings,
     *,
     callback: RunCallback | None = None,
-    starts: Iterable[Any] | None = None,
+    starts: Any = None,
     validation: Any = None,
 ) -> Job:
     """Check everything that can be checked before the work begins; the clock of the budget starts here.
@@ -300,10 +305,11 @@ def make_job(
         formulation = formulation.with_validation(validation, seed=engine.seed)
     if engine.threads > 1:
         formulation = formulation.with_threads(engine.threads)
-    state = SolveState(formulation, budget, Tolerances.of(engine, scale=0.0), callback, kind)
+    tolerances = Tolerances.of(engine, scale=0.0)
+    state = SolveState(formulation, budget, tolerances, callback, kind, verbose=engine.verbose)
     size = None
     with leaving_when(budget.over), suppress(OutOfTime):
         size = formulation.estimate_size(kind)
         formulation.refuse_oversized(kind)
     used = settings.used(engine)
-    return Job(state, engine, availability.version or "", rule, size, used, starts, engine.seed)
+    return Job(state, engine, availability.version or "", rule, size, used, listed_starts(starts), engine.seed)

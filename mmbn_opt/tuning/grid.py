@@ -25,11 +25,11 @@ from mmbn_opt.solvers.nonlinear.descent import DescentSolver
 from mmbn_opt.solvers.registry import get_solver_class
 from mmbn_opt.tuning.defaults import KAPPAS, LAMBDAS
 
-__all__ = ["Tuning", "held_out_parts", "run_until_interrupted", "tune"]
+__all__ = ["Tuning", "held_out_parts", "run_until_interrupted", "tune", "tune_on"]
 
 _CONJUGATE_GRADIENT = ConjugateGradientSolver()
 
-_ONE_PART_ABOVE = 1000
+ONE_PART_ABOVE = 1000
 """Rows above which one held-out fifth does, as in the papers."""
 
 
@@ -120,12 +120,35 @@ def tune(
     data = formulation.data
     points = _points(formulation, grid)
     engine = _engine(solver, max_iterations, patience)
-    parts = held_out_parts(data, folds, whole("seed", seed))
-    splits = [
-        replace(formulation, data=data.subset(train), validation=data.subset(held_out)) for train, held_out in parts
+    parts = [
+        (data.subset(train), data.subset(held_out))
+        for train, held_out in held_out_parts(data, folds, whole("seed", seed))
     ]
-    weights = np.array([data.sample_weight[held_out].sum() for _, held_out in parts])
-    work = [(replace(split, **point), engine) for point in points for split in splits]
+    return tune_on(formulation, points, parts, engine, n_jobs)
+
+
+def tune_on(
+    formulation: SoftmaxParameters,
+    points: Sequence[Mapping[str, Any]],
+    parts: Sequence[tuple[DiscreteDataset, DiscreteDataset]],
+    solver: DescentSolver,
+    n_jobs: int | None = None,
+) -> Tuning:
+    """The choice of `tune` among listed points, on given parts.
+
+    Parameters
+    ----------
+    formulation : SoftmaxParameters
+    points : sequence of mapping
+        Settings by name.
+    parts : sequence of (DiscreteDataset, DiscreteDataset)
+        To learn from, and held out.
+    solver : DescentSolver
+    n_jobs : int or None
+    """
+    splits = [replace(formulation, data=train, validation=held_out) for train, held_out in parts]
+    weights = np.array([held_out.total_weight for _, held_out in parts])
+    work = [(replace(split, **point), solver) for point in points for split in splits]
     curves = run_until_interrupted(_rates, work, n_jobs)
     complete = points[: len(curves) // len(splits)]
     if not complete:
@@ -143,7 +166,7 @@ def tune(
     settings = points[-minus_number]
     return Tuning(
         formulation=replace(formulation, validation=None, **settings),
-        solver=replace(engine, max_iterations=-minus_iterations),
+        solver=replace(solver, max_iterations=-minus_iterations),
         settings=settings,
         iterations=-minus_iterations,
         rate=rate,
@@ -245,7 +268,7 @@ def _plan(n_samples: int, folds: int | None) -> tuple[int, list[int]]:
     """Number of folds and which of them are held out in turn."""
     if folds is None:
         n_folds = min(5, n_samples)
-        return n_folds, [0] if n_samples > _ONE_PART_ABOVE else list(range(n_folds))
+        return n_folds, [0] if n_samples > ONE_PART_ABOVE else list(range(n_folds))
     expected = f"a whole number from 2 to the number of rows ({n_samples})"
     n_folds = whole("folds", folds, 2, n_samples, expected=expected)
     return n_folds, list(range(n_folds))

@@ -1,6 +1,6 @@
 """Parameters of a given structure by the four methods, with what the caller wants to see of the run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, get_args
 
@@ -20,8 +20,9 @@ from mmbn_opt.solvers.nonlinear.descent import DescentSolver
 from mmbn_opt.solvers.registry import get_solver_class
 from mmbn_opt.solving.dispatch import solve
 from mmbn_opt.solving.settings import SolveSettings
-from mmbn_opt.tuning.defaults import LAMBDA, LAMBDAS, RELAXATION_GAP
-from mmbn_opt.tuning.grid import tune
+from mmbn_opt.tuning.brief import brief_choice
+from mmbn_opt.tuning.defaults import BRIEF_LAMBDAS, ITERATIONS, LAMBDA, LAMBDAS, RELAXATION_GAP
+from mmbn_opt.tuning.grid import Tuning, tune
 from mmbn_opt.tuning.held_out import candidates
 from mmbn_opt.tuning.lambda_path import choose_lambda
 from mmbn_opt.tuning.likelihood import MaximumLikelihood
@@ -40,6 +41,7 @@ class ParameterSettings:
     """Settings of learning, as the classifiers' own parameters of the same names describe them.
 
     Their defaults are those of the classifiers and of the command line; the ones of lambda are in `defaults`.
+    Iterations left open (None) are chosen by `brief_choice`, and with them a lambda that is left open.
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ class ParameterSettings:
     lam: Any = None
     B: float | None = None
     kappa: float = 0.1
-    iterations: Any = 100
+    iterations: Any = None
     validation: float | None = None
     normalization: Any = "hybrid"
     alpha: float = 0.03
@@ -104,7 +106,7 @@ def learn_parameters(
     --------
     >>> import mmbn_opt as mm
     >>> data = mm.prepare(mm.load_dataset("iris"), "class").data
-    >>> learned = learn_parameters(data, mm.naive_bayes(data), ParameterSettings("cg-mm", lam=0.2))
+    >>> learned = learn_parameters(data, mm.naive_bayes(data), ParameterSettings("cg-mm", lam=0.2, iterations=100))
     >>> learned.chosen, learned.result.solver_name
     ({'lam': 0.2, 'max_iterations': 100}, 'conjugate_gradient')
     """
@@ -135,6 +137,8 @@ class Learning:
         Of the final run but for its time.
     lambdas : tuple of float
         To choose from; empty where there is none.
+    brief : bool
+        Whether what the caller left open is chosen on held-out rows, at little cost.
     chosen : dict
     table : DataFrame or None
         As in `Parameters`.
@@ -145,6 +149,7 @@ class Learning:
     settings: ParameterSettings
     call: SolveSettings
     lambdas: tuple[float, ...] = ()
+    brief: bool = False
     chosen: dict[str, Any] = field(default_factory=dict)
     table: pd.DataFrame | None = None
 
@@ -169,7 +174,13 @@ class Learning:
                 smoothing=settings.smoothing,
             )  # fmt: skip
             call = settings.call.otherwise(settings.solver, rel_gap=RELAXATION_GAP)
-            return cls(relaxation, settings.solver, settings, call, lambdas, chosen)
+            return cls(relaxation, settings.solver, settings, call, lambdas, chosen=chosen)
+        engine = settings.solver
+        if isinstance(engine, str):
+            engine = get_solver_class("conjugate_gradient" if engine == "auto" else engine)()
+        brief = _is_brief(settings, engine, lambdas)
+        if brief and lambdas and settings.lam is None:
+            lambdas = BRIEF_LAMBDAS
         formulation: SoftmaxParameters
         if settings.method == "cg-mm":
             formulation = SmoothMargin(
@@ -177,18 +188,15 @@ class Learning:
             )
         else:
             formulation = ConditionalLikelihood(data, structure, smoothing=settings.smoothing)
-        engine = settings.solver
-        if isinstance(engine, str):
-            engine = get_solver_class("conjugate_gradient" if engine == "auto" else engine)()
         limit = _limit(settings, engine)
         call = replace(settings.call, rel_gap=None, options={**engine.options, **limit} if limit else None)
-        return cls(formulation, engine, settings, call, lambdas, {**chosen, **limit})
+        return cls(formulation, engine, settings, call, lambdas, brief, {**chosen, **limit})
 
     @property
     def by_choice(self) -> bool:
-        """Whether cross-validation has something to choose."""
+        """Whether held-out rows have something to choose."""
         by_iterations = isinstance(self.formulation, SoftmaxParameters) and self.settings.iterations == "cv"
-        return len(self.lambdas) > 1 or by_iterations
+        return self.brief or len(self.lambdas) > 1 or by_iterations
 
     def choose(self, seconds: float | None) -> Self:
         """The same with what does best on held-out rows.
@@ -215,12 +223,18 @@ class Learning:
         assert isinstance(self.formulation, SoftmaxParameters)
         if not isinstance(engine, DescentSolver):
             raise InputError(f"A choice by cross-validation needs a descent method, got solver={engine!r}.")
-        tuning = tune(
-            self.formulation, {"lam": self.lambdas} if self.lambdas else {},
-            solver=engine if share is None else replace(engine, time_limit=share),
-            max_iterations=self.chosen.get("max_iterations", _MOST_ITERATIONS), seed=self.settings.seed,
-            n_jobs=self.settings.n_jobs,
-        )  # fmt: skip
+        seed, n_jobs = self.settings.seed, self.settings.n_jobs
+        tuning: Tuning | None
+        if self.brief:
+            tuning = brief_choice(self.formulation, self.lambdas, engine, seed=seed, n_jobs=n_jobs, seconds=seconds)
+            if tuning is None:
+                return replace(self, brief=False, lambdas=self.lambdas[:1])
+        else:
+            tuning = tune(
+                self.formulation, {"lam": self.lambdas} if self.lambdas else {},
+                solver=engine if share is None else replace(engine, time_limit=share),
+                max_iterations=self.chosen.get("max_iterations", _MOST_ITERATIONS), seed=seed, n_jobs=n_jobs,
+            )  # fmt: skip
         limit = {"max_iterations": tuning.iterations}
         return replace(
             self,
@@ -233,9 +247,10 @@ class Learning:
 
     def as_usual(self) -> Self:
         """The same without a choice, at the usual settings in its place."""
-        usual = ParameterSettings()
-        iterations = usual.iterations if self.settings.iterations == "cv" else self.settings.iterations
-        settings = replace(self.settings, lam=None, iterations=iterations)
+        open_to_choice = self.settings.iterations in (None, "cv")
+        iterations = ITERATIONS if open_to_choice else self.settings.iterations
+        lam = self.settings.lam if self.brief else None
+        settings = replace(self.settings, lam=lam, iterations=iterations)
         return self.of(self.formulation.data, self.formulation.structure, settings)
 
     def solve(self, seconds: float | None, callback: Callable[[TraceRecord], bool | None] | None = None) -> Result:
@@ -275,9 +290,29 @@ def _lambdas(settings: ParameterSettings) -> tuple[float, ...]:
     return tuple(float(checked_number("lam", lam, open_low=True, expected="a number > 0")) for lam in listed)
 
 
+def _is_brief(settings: ParameterSettings, engine: Solver, lambdas: Sequence[float]) -> bool:
+    """Whether the caller leaves the iterations open, and nothing else says how they are found."""
+    return (
+        settings.iterations is None
+        and settings.validation is None
+        and len(lambdas) <= 1
+        and isinstance(engine, DescentSolver)
+        and _own_limit(engine) is None
+    )
+
+
 def _limit(settings: ParameterSettings, engine: Solver) -> Mapping[str, int]:
     """The limit of iterations, where the solver is a descent method and the limit is not to be chosen."""
     if settings.iterations == "cv" or not isinstance(engine, DescentSolver):
         return {}
-    words = 'a whole number >= 0 or "cv"'
+    if settings.iterations is None:
+        own = _own_limit(engine)
+        return {"max_iterations": ITERATIONS if own is None else own}
+    words = 'a whole number >= 0, "cv" or None'
     return {"max_iterations": whole("iterations", settings.iterations, expected=words)}
+
+
+def _own_limit(engine: DescentSolver) -> int | None:
+    """The limit of iterations that a configured solver asks for."""
+    limit = engine.with_options().max_iterations
+    return None if limit == type(engine)().max_iterations else limit

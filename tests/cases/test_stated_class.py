@@ -14,7 +14,7 @@ from mmbn_opt.networks.smoothing import Dirichlet, Laplace
 from mmbn_opt.results.status import TerminationStatus
 
 ROW_SOLVERS = ("highs", "scip", "cbc", "scipy")
-SOLVERS = dict.fromkeys(MARGINS, ("branch_and_cut", "auto", "scip-cuts", *ROW_SOLVERS)) | {
+SOLVERS = dict.fromkeys(MARGINS, ("branch_and_cut", "auto", "scip_cuts", *ROW_SOLVERS)) | {
     score: ("branch_and_cut", "subset_search", "auto", *ROW_SOLVERS) for score in SCORES if score not in MARGINS
 }
 
@@ -100,7 +100,7 @@ def test_every_score_meets_every_solver_at_least_a_hundred_times():
 
 # -- the lines themselves -------------------------------------------------------------------------------------------
 
-EVERY = ("auto", "branch_and_cut", "highs", "scip", "scip-cuts", "cbc", "scipy")
+EVERY = ("auto", "branch_and_cut", "highs", "scip", "scip_cuts", "cbc", "scipy")
 
 
 @pytest.mark.parametrize("solver", EVERY)

@@ -63,4 +63,4 @@ def test_011_a_published_problem_is_not_left_to_a_linear_program_that_does_not_e
     relaxation = problem("tan", "published")
     answer = ConvexChainSolver(time_limit=30.0, rel_gap=REL_GAP).solve(relaxation.build())
     assert answer.termination_status is TerminationStatus.OPTIMAL or answer.stats["separable"]
-    assert answer.stats["link_seconds"].get("highs-lp", 0.0) <= 16.0
+    assert answer.stats["link_seconds"].get("highs_lp", 0.0) <= 16.0

@@ -97,7 +97,7 @@ def test_04_a_wide_scale_lends_no_gap(corral):
     assert dataclasses.replace(tolerances, rel_gap=2e-6).closed(bounds)
 
 
-@pytest.mark.parametrize("solver", ["auto", "branch_and_cut", "highs", "scip", "scip-cuts", "cbc", "scipy"])
+@pytest.mark.parametrize("solver", ["auto", "branch_and_cut", "highs", "scip", "scip_cuts", "cbc", "scipy"])
 @pytest.mark.parametrize("weight", [0.001, 1.0, 1e5])
 def test_05_an_optimum_of_zero_is_proved(solver, weight):
     data = DiscreteDataset.from_arrays([[0], [1], [0], [1]], [0, 0, 1, 1], sample_weight=np.full(4, weight))

@@ -163,7 +163,7 @@ def test_a_memory_blow_up_is_ended_at_its_limit(xor):
 @needs_posix
 def test_more_ways_to_fail(corral):
     table = mm.compare(
-        {"corral": rogue.Unaided(corral)}, [rogue.Segfaulting(), rogue.Raising(), "highs-lp"], time_limit=60, seeds=[0]
+        {"corral": rogue.Unaided(corral)}, [rogue.Segfaulting(), rogue.Raising(), "highs_lp"], time_limit=60, seeds=[0]
     )
     crashed = row(table, "segfaulting")
     assert crashed["status"] == "CRASHED"
@@ -173,7 +173,7 @@ def test_more_ways_to_fail(corral):
     raising = row(table, "raising")
     assert raising["status"] == "RAISED"
     assert raising["detail"] == "ZeroDivisionError: an accident"
-    assert [pair.solver for pair in table.left_out] == ["highs-lp"]
+    assert [pair.solver for pair in table.left_out] == ["highs_lp"]
     assert "accepts convex program" in table.left_out[0].reason
 
 
@@ -183,11 +183,11 @@ def test_all_means_all_that_take_the_problem(xor):
     table = mm.compare(forms, time_limit=60, rel_gap=1e-3, seeds=[0], n_jobs=2)
     on = {label: set(part["solver"]) for label, part in table.groupby("formulation")}
     available = set(mm.solvers().query("available")["name"])
-    assert on["sm"] == {"branch_and_cut", "highs", "scipy", "scip", "cbc", "scip-cuts"} & available
+    assert on["sm"] == {"branch_and_cut", "highs", "scipy", "scip", "cbc", "scip_cuts"} & available
     convex = {"convex", "interior_point", "first_order", "barrier", "clarabel", "ecos", "scs", "ipopt"}
     assert on["hybrid"] == convex & available
     refused = {pair.solver: pair.reason for pair in table.left_out}
-    assert "Only the published problem" in refused["highs-lp"]
+    assert "Only the published problem" in refused["highs_lp"]
     assert table["claim_ok"].all()
     assert table["bound_ok"].all()
     best = table[table["solved"]].groupby("formulation")["primal_bound"].agg(["min", "max"])

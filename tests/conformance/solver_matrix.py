@@ -4,8 +4,8 @@ from mmbn_opt.programs.base import ProgramKind
 
 MATRICES: dict[ProgramKind, tuple[str, ...]] = {
     ProgramKind.MIXED_INTEGER: ("highs", "scipy", "scip", "cbc"),
-    ProgramKind.IMPLICIT_CONCAVE: ("branch_and_cut", "scip-cuts"),
-    ProgramKind.LINEAR_CHOICE: ("subset_search", "branch_and_cut", "scip-cuts"),
+    ProgramKind.IMPLICIT_CONCAVE: ("branch_and_cut", "scip_cuts"),
+    ProgramKind.LINEAR_CHOICE: ("subset_search", "branch_and_cut", "scip_cuts"),
     ProgramKind.CONVEX: (
         "convex",
         "interior_point",
@@ -14,10 +14,10 @@ MATRICES: dict[ProgramKind, tuple[str, ...]] = {
         "clarabel",
         "ecos",
         "scs",
-        "highs-lp",
+        "highs_lp",
         "ipopt",
     ),
-    ProgramKind.QUADRATIC: ("clarabel-qp",),
+    ProgramKind.QUADRATIC: ("clarabel_qp",),
     ProgramKind.NONLINEAR: (
         "conjugate_gradient",
         "lbfgs",
@@ -25,9 +25,9 @@ MATRICES: dict[ProgramKind, tuple[str, ...]] = {
         "exterior_penalty",
         "slsqp",
         "trust_constr",
-        "ipopt-nlp",
+        "ipopt_nlp",
     ),
 }
 
-WITH_CONSTRAINTS: tuple[str, ...] = ("exterior_penalty", "slsqp", "trust_constr", "ipopt-nlp")
+WITH_CONSTRAINTS: tuple[str, ...] = ("exterior_penalty", "slsqp", "trust_constr", "ipopt_nlp")
 """Solvers of nonlinear programs that take inequality constraints."""

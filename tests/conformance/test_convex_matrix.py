@@ -22,7 +22,7 @@ def test_every_convex_solver_reaches_the_same_optimum(name, normalization):
     solver = mm.solvers().set_index("name").loc[name]
     if not solver["available"]:
         pytest.skip(solver["reason"])
-    if name == "highs-lp" and normalization != "published":
+    if name == "highs_lp" and normalization != "published":
         pytest.skip("only the published form is a linear program")
     problem = relaxation(normalization)
     truth = mm.solve(problem, "clarabel").bounds.primal_bound
@@ -43,7 +43,7 @@ def test_the_default_chain_says_who_solved_it():
 
 def test_highs_takes_the_published_form_under_its_own_name():
     result = mm.solve(relaxation("published"), "highs")
-    assert result.solver_name == "highs-lp"
+    assert result.solver_name == "highs_lp"
     assert result.certificate.ok
 
 

@@ -14,6 +14,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -252,7 +253,9 @@ def test_fewer_candidates_for_wide_data(criterion: Any) -> None:
     y = X[:, 0] ^ X[:, 5]
     settings = {"candidates": np.int64(2), "solver": "branch_and_cut", "time_limit": 10}
     model = mm.MaxMarginStructureClassifier(criterion, 2, **settings).fit(X, y)
-    rule = mm.restrict_candidates(model.preparation_.data, k=2)
+    kind = {"sm": "margins"}.get(criterion, criterion)
+    rule = mm.restrict_candidates(model.preparation_.data, k=2, score=kind)
+    assert model.result_.formulation.restriction == rule
     parents = model.network_.structure.parents
     assert all(rule.allows(node, chosen) for node, chosen in enumerate(parents))
     check = next(c for c in model.certificate_.checks if c.name == "within the model class")
@@ -310,7 +313,9 @@ def test_structure_settings_are_chosen_on_held_out_rows() -> None:
 def test_a_time_limit_leaves_a_model_and_says_so() -> None:
     frame = mm.load_dataset("car")
     X, y = frame.drop(columns="class"), frame["class"]
-    model = mm.MaxMarginStructureClassifier(time_limit=0.0, parameters="cg-mm").fit(X, y)
+    model = mm.MaxMarginStructureClassifier(time_limit=0.0, parameters="cg-mm")
+    with pytest.warns(ConvergenceWarning, match="ended at TIME_LIMIT"):
+        model.fit(X, y)
     assert model.result_.termination_status is TerminationStatus.TIME_LIMIT
     assert model.score(X, y) >= y.value_counts(normalize=True).max() - 1e-12
 

@@ -92,10 +92,10 @@ def _with(codes: np.ndarray, state: int) -> np.ndarray:
 def test_logarithms_and_probabilities_agree_and_sum_to_one() -> None:
     joint = np.random.default_rng(0).normal(size=(500, 4)) * 300 - 2000
     prior = np.log(np.full(4, 0.25))
-    logs, shares = (normalize_rows(joint.copy(), prior, log=flag) for flag in (True, False))
+    logs, shares = (normalize_rows(joint.copy(), lambda: prior, log=flag) for flag in (True, False))
     np.testing.assert_allclose(np.exp(logs), shares, atol=1e-12)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-12)
 
 
 def test_no_rows_give_no_probabilities() -> None:
-    assert normalize_rows(np.empty((0, 3)), np.zeros(3), log=False).shape == (0, 3)
+    assert normalize_rows(np.empty((0, 3)), lambda: np.zeros(3), log=False).shape == (0, 3)

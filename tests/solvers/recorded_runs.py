@@ -57,8 +57,8 @@ def cases() -> dict[str, tuple[Any, str, dict[str, Any]]]:
         "interior point, hybrid": (hybrid, "interior_point", {"warm_seconds": 0.0}),
         "barrier": (floor, "barrier", {}),
         "cone": (hybrid, "clarabel", {"isolate": False}),
-        "linear form": (published, "highs-lp", {}),
-        "quadratic": (mm.MaxMarginMarkovNetwork(wide, tree, C=0.1), "clarabel-qp", {"isolate": False}),
+        "linear form": (published, "highs_lp", {}),
+        "quadratic": (mm.MaxMarginMarkovNetwork(wide, tree, C=0.1), "clarabel_qp", {"isolate": False}),
         "conjugate gradients": (smooth, "conjugate_gradient", {}),
         "conjugate gradients, watched": (smooth.with_validation(0.3, seed=0), "conjugate_gradient", {}),
         "likelihood": (mm.ConditionalLikelihood(wide, tree), "lbfgs", {}),
@@ -67,7 +67,7 @@ def cases() -> dict[str, tuple[Any, str, dict[str, Any]]]:
         "golden section": (mixture(), "exterior_penalty", {"inner": "golden-section", "max_iterations": 40}),
         "slsqp": (mixture(), "slsqp", {"max_iterations": 15}),
         "trust region": (mixture(), "trust_constr", {"max_iterations": 15}),
-        "ipopt": (mixture(), "ipopt-nlp", {"max_iterations": 15}),
+        "ipopt": (mixture(), "ipopt_nlp", {"max_iterations": 15}),
     }
 
 

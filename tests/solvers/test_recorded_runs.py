@@ -28,5 +28,5 @@ def test_a_run_is_as_it_was_recorded(name):
 def test_every_kind_of_solver_is_recorded():
     assert {solver for _, solver, _ in recorded_runs.cases().values()} >= {
         "branch_and_cut", "subset_search", "highs", "scip", "cbc", "scipy", "first_order", "interior_point", "barrier",
-        "clarabel", "clarabel-qp", "highs-lp", "conjugate_gradient", "lbfgs", "exterior_penalty", "slsqp", "ipopt-nlp",
+        "clarabel", "clarabel_qp", "highs_lp", "conjugate_gradient", "lbfgs", "exterior_penalty", "slsqp", "ipopt_nlp",
     }  # fmt: skip

@@ -240,8 +240,8 @@ def test_every_solver_tells_an_outside_caller_what_its_trace_will_be(small_probl
     solver_class = get_solver_class(solver)
     if not solver_class.is_available():
         pytest.skip(solver_class.availability().reason)
-    wanted = {"highs-lp": "published", "subset_search": "decomposable", "exterior_penalty": "mixture",
-              "slsqp": "mixture", "trust_constr": "mixture", "ipopt-nlp": "mixture"}  # fmt: skip
+    wanted = {"highs_lp": "published", "subset_search": "decomposable", "exterior_penalty": "mixture",
+              "slsqp": "mixture", "trust_constr": "mixture", "ipopt_nlp": "mixture"}  # fmt: skip
     fitting = [key for key, form in small_problems.items() if form.emits & solver_class.accepts]
     if not fitting:
         pytest.skip(f"no formulation here emits {', '.join(map(str, solver_class.accepts))}")

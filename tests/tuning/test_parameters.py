@@ -12,7 +12,7 @@ from mmbn_opt.formulations.parameters.relaxation import DEFAULT_GAMMA
 from mmbn_opt.solvers import FirstOrderSolver, HighsSolver, LbfgsSolver
 from mmbn_opt.solving.settings import SolveSettings
 from mmbn_opt.tuning import grid, lambda_path
-from mmbn_opt.tuning.defaults import LAMBDA, LAMBDAS, RELAXATION_GAP
+from mmbn_opt.tuning.defaults import ITERATIONS, LAMBDA, LAMBDAS, RELAXATION_GAP
 from mmbn_opt.tuning.parameters import METHODS, Learning, ParameterSettings, learn_parameters
 
 
@@ -50,7 +50,6 @@ def test_classifiers_have_the_defaults_of_the_learning(classifier):
 def test_the_command_line_has_the_defaults_of_the_learning():
     usual, own = ParameterSettings(), inspect.signature(command).parameters
     given = {name: own[name].default for name in (*SHARED, "method", "B", "solver", "seed")}
-    given["iterations"] = int(given["iterations"])
     assert given == {name: getattr(usual, name) for name in given}
     assert own["rel_gap"].default == RELAXATION_GAP
     assert own["threads"].default == 1
@@ -82,10 +81,12 @@ def test_a_classifier_and_the_learning_give_the_same_tables(method, iris):
 
 @pytest.mark.parametrize("method", ["cg-mm", "cg-cl"])
 def test_gradients_go_the_same_way_for_both(method, iris, calls):
-    learn_parameters(iris, mm.naive_bayes(iris), ParameterSettings(method))
-    (call,) = calls
-    assert call["solver"].name == "conjugate_gradient"
-    assert call["options"] == {"max_iterations": 100}
+    learned = learn_parameters(iris, mm.naive_bayes(iris), ParameterSettings(method))
+    learn_parameters(iris, mm.naive_bayes(iris), ParameterSettings(method, validation=0.2))
+    call, watched = calls
+    assert call["solver"].name == watched["solver"].name == "conjugate_gradient"
+    assert call["options"] == {"max_iterations": learned.chosen["max_iterations"]}
+    assert (watched["options"], watched["validation"]) == ({"max_iterations": ITERATIONS}, 0.2)
     assert call["validation"] is None
 
 
@@ -142,8 +143,8 @@ def test_the_usual_settings_stand_where_a_choice_was_cut_off(iris):
         ({"lam": float("nan")}, "lam must be a number > 0, got nan"),
         ({"lam": True}, "lam must be a number > 0, got True"),
         ({"method": "relaxation", "lam": 0.1, "B": 2.0}, "Give lam or B, not both"),
-        ({"iterations": 1.5}, 'iterations must be a whole number >= 0 or "cv", got 1.5'),
-        ({"iterations": True}, 'iterations must be a whole number >= 0 or "cv", got True'),
+        ({"iterations": 1.5}, 'iterations must be a whole number >= 0, "cv" or None, got 1.5'),
+        ({"iterations": True}, 'iterations must be a whole number >= 0, "cv" or None, got True'),
         ({"lam": "cv", "solver": "exterior_penalty"}, "A choice by cross-validation needs a descent method"),
         ({"method": "relaxation", "lam": "cv", "normalization": "published"}, "A path of lambda needs"),
     ],

@@ -262,6 +262,8 @@ class ConstrainedMaximumMargin(Formulation):
         return np.clip(x, lower, upper)
 
     def _checked_part(self, model: MixtureClassifier) -> MixturePart:
+        if not isinstance(model, MixtureClassifier):
+            raise InputError(f"A start must be a MixtureClassifier of the same classes, got {type(model).__name__}.")
         if model.classes.tolist() != self.data.classes.tolist() or model.feature_names != self.data.feature_names:
             raise InputError(
                 f"The model separates [{listed(model.classes.tolist())}] by [{listed(model.feature_names)}]; the "

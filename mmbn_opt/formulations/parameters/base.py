@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from ...networks.log_linear import LogLinearClassifier
 from ...networks.network import BayesianNetwork
 from ...networks.smoothing import Smoothing, as_smoothing
 from ...networks.structure import Structure
+from ...programs.base import ProgramKind
 from ..base import DiscreteFormulation
+from ..given_starts import given_model, given_structure
 from ._factor_index import ParameterLayout
 
 __all__ = ["StructureParameters"]
@@ -92,6 +95,37 @@ class StructureParameters(DiscreteFormulation):
         for node, a, b in zip(self.layout.nodes, self.layout.starts[:-1], self.layout.starts[1:], strict=True):
             tables[node] = np.array(solution[a:b]).reshape(self.layout.shape(node))
         return LogLinearClassifier(self.structure, self.data.features, self.data.target, tuple(tables))
+
+    def adopt(self, model: Any, kind: ProgramKind) -> Any:
+        """A network on this structure as the program can say it; the structure alone stands for the trivial start.
+
+        Raises
+        ------
+        InputError
+            Naming the nodes, edges or states that are others.
+        """
+        names = self.structure.names
+        given = given_structure(model, names)
+        own, others = set(self.structure.edges), set(given.edges)
+        if own != others:
+            raise InputError(
+                f"The start has another structure than the formulation: it lacks the edges {sorted(own - others)[:10]} "
+                f"and has {sorted(others - own)[:10]} besides. Give a network on the formulation's structure."
+            )
+        network = given_model(model)
+        if not isinstance(network, (BayesianNetwork, LogLinearClassifier)):
+            return self.trivial_start().model
+        if network.structure.names != names:
+            raise InputError(
+                f"The start has the nodes {list(network.structure.names)}, in this order, not {list(names)}."
+            )
+        for mine, its in zip((*self.data.features, self.data.target), (*network.features, network.target), strict=True):
+            if mine != its:
+                raise InputError(
+                    f"The start has {its.name!r} with the states {list(its.states)[:10]}, in this order; the data have "
+                    f"{list(mine.states)[:10]}. Encode both with the same variables."
+                )
+        return super().adopt(network, kind)
 
     def log_parameters(self, model: "BayesianNetwork | LogLinearClassifier", log_zero: float) -> FloatArray:
         """Vector of log-parameters of a model on this structure, `log_zero` in place of the logarithm of zero."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,6 +34,7 @@ from ...results.result import Check
 from ...results.status import BoundKind, Sense
 from ..base import DiscreteFormulation, Start
 from ..checks import check_acyclic, check_estimates, in_time
+from ..given_starts import moved_start
 from .acyclicity import (
     AcyclicityRows,
     acyclicity_rows,
@@ -267,9 +268,8 @@ class StructureFormulation(DiscreteFormulation):
 
     def recover(self, solution: FloatArray) -> BayesianNetwork:
         """Network whose parent sets are the columns nearest to 1."""
-        offsets = self.candidates.offsets
-        choice = np.array([a + int(np.argmax(solution[a:b])) for a, b in pairwise(offsets)], dtype=np.intp)
-        return self.model_of(self.structure_of(choice))
+        choice = [a + int(np.argmax(solution[a:b])) for a, b in pairwise(self.candidates.offsets)]
+        return self.model_of(self.structure_of(np.array(choice, dtype=np.intp)))
 
     def choice_of(self, structure: Structure) -> Choice:
         """Columns that stand for a structure; `InputError` when it is outside the model class."""
@@ -290,6 +290,10 @@ class StructureFormulation(DiscreteFormulation):
         return np.concatenate(
             [eta, self._score_values(choice), order_values(self.structure_of(choice), self._acyclicity_rows)]
         )
+
+    def adopt(self, model: Any, kind: ProgramKind) -> BayesianNetwork:
+        """A structure, edges or a network as a start: by names, moved into the class, with parameters of our own."""
+        return self.model_of(moved_start(model, self.structure_class.names, self.nearest))
 
     def _score_values(self, choice: Choice) -> FloatArray:
         """Best values of the score columns for a choice."""

@@ -10,12 +10,21 @@ from numpy.typing import NDArray
 
 from ..._arguments import checked_number, choice_of
 from ..._arrays import FloatArray
+from ...exceptions import SizeLimitError
 from ...heuristics.objectives import LinearLoss
 from ...heuristics.order_search import OrderSearch
+from ...heuristics.sparse_candidates import restrict_candidates
 from ...heuristics.trees import naive_bayes, tan_cmi
 from ...networks.candidates import CandidateParents, refuse_large_choice
 from ...networks.network import BayesianNetwork
-from ...networks.parent_families import EdgeRules, Family, all_families, margin_families
+from ...networks.parent_families import (
+    HOW_TO_HAVE_FEWER,
+    EdgeRules,
+    Family,
+    all_families,
+    margin_families,
+    refuse_columns,
+)
 from ...networks.structure import Structure
 from ...networks.structure_class import StructureClass
 from ...programs.base import ProgramKind
@@ -26,6 +35,9 @@ from ..base import Start
 from .base import StructureFormulation
 
 __all__ = ["DecomposableStructure"]
+
+MOST_SCORED = 1_000_000
+"""Parent sets that are scored at most; the limit `max_columns` is for those that are left (see `dominated_columns`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +88,13 @@ class DecomposableStructure(StructureFormulation):
         choice_of("score", self.score, scores, expected='"mdl", "bic", "bdeu" or "loglik"')
         choice_of("parent_sets", self.parent_sets, ("all", "margin"), expected='"all" or "margin"')
         checked_number("ess", self.ess, open_low=True, open_high=True, expected="a finite number > 0")
+        given = self.restriction
+        if given is not None and given.score != self.score and self.parent_sets == "all":
+            # Made for the margins, it is conditioned on a class that need not be in any parent set here.
+            fitting = restrict_candidates(
+                self.data, given.k, symmetric=given.symmetric or None, score=self.score, ess=self.ess
+            )
+            object.__setattr__(self, "restriction", fitting)
 
     @cached_property
     def structure_class(self) -> StructureClass:
@@ -89,7 +108,10 @@ class DecomposableStructure(StructureFormulation):
 
     @cached_property
     def _every_candidate(self) -> CandidateParents:
-        return self._all_candidates()
+        rules = EdgeRules.of(self.structure_class.names, self.required_edges, self.forbidden_edges)
+        listed = self._families(rules)
+        refuse_columns(listed, max_columns=max(self.max_columns, MOST_SCORED))
+        return CandidateParents.of_families(listed, rules)
 
     @cached_property
     def _scored(self) -> tuple[CandidateParents, FloatArray]:
@@ -97,7 +119,13 @@ class DecomposableStructure(StructureFormulation):
         everything = self._every_candidate
         scores = local_scores(self.merged, everything, self.score, self.ess)
         useless = dominated_columns(everything, scores)
-        return everything.without(useless), scores[~useless]
+        kept = everything.without(useless)
+        if kept.n_columns > self.max_columns:
+            raise SizeLimitError(
+                f"{kept.n_columns:,} of {everything.n_columns:,} parent sets score better than all their subsets; the "
+                f"limit is max_columns={self.max_columns:,}. {HOW_TO_HAVE_FEWER}"
+            )
+        return kept, scores[~useless]
 
     @cached_property
     def candidates(self) -> CandidateParents:

@@ -30,7 +30,7 @@ class ScipCutsSolver(ScipSolver):
     switched off, since it does not know the rows to come.
     """
 
-    name: ClassVar[str] = "scip-cuts"
+    name: ClassVar[str] = "scip_cuts"
     title: ClassVar[str] = "SCIP with cuts of the concave term"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.IMPLICIT_CONCAVE, ProgramKind.LINEAR_CHOICE})
 

@@ -28,7 +28,7 @@ class QuadraticSolver(ClarabelSolver):
     (TerminationStatus.OPTIMAL, True)
     """
 
-    name: ClassVar[str] = "clarabel-qp"
+    name: ClassVar[str] = "clarabel_qp"
     title: ClassVar[str] = "Clarabel (quadratic)"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.QUADRATIC})
     engine: ClassVar[str] = f"{__name__}:run"

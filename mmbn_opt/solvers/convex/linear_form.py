@@ -27,7 +27,7 @@ class LinearFormSolver(Solver):
         HiGHS's own options.
     """
 
-    name: ClassVar[str] = "highs-lp"
+    name: ClassVar[str] = "highs_lp"
     title: ClassVar[str] = "HiGHS on the linear form"
     licence: ClassVar[str] = "MIT"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX})

@@ -59,7 +59,7 @@ class NonlinearIpoptSolver(Solver):
     max_iterations: int = field(default=3000, kw_only=True)
     max_cells: int = field(default=5_000_000, kw_only=True)
 
-    name: ClassVar[str] = "ipopt-nlp"
+    name: ClassVar[str] = "ipopt_nlp"
     ignores: ClassVar[Mapping[str, str]] = {
         "rel_gap": "no bound is known, so there is no gap to stop at",
         "abs_gap": "as rel_gap",

@@ -34,7 +34,7 @@ def test_markov_networks_are_the_support_vector_machine_of_crammer_and_singer(st
     data = noisy_data(3)
     formulation = mm.MaxMarginMarkovNetwork(data, structure(data), C=C)
     result = mm.solve(formulation, rel_gap=1e-7)
-    assert result.solver_name == "clarabel-qp"
+    assert result.solver_name == "clarabel_qp"
     assert result.termination_status is TerminationStatus.OPTIMAL, result.raw_status
     assert result.certificate.ok, str(result.certificate)
     assert any(c.name == "bound proved" and c.ok for c in result.certificate.checks)

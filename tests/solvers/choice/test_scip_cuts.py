@@ -80,11 +80,11 @@ def hard(corral):
 
 
 def test_the_bound_is_marked_as_its_own_claim(corral):
-    result = mm.solve(mm.SoftMarginStructure(corral, gamma=mm.log_odds(0.9)), "scip-cuts", rel_gap=0.05)
+    result = mm.solve(mm.SoftMarginStructure(corral, gamma=mm.log_odds(0.9)), "scip_cuts", rel_gap=0.05)
     assert result.certificate.ok, str(result.certificate)
     proved = next(check for check in result.certificate.checks if check.name == "bound proved")
     assert proved.ok is None
-    assert "as claimed by scip-cuts" in proved.detail
+    assert "as claimed by scip_cuts" in proved.detail
     assert result.bounds.primal_bound <= 261.1347998 + 1e-6  # the optimum, found by enumeration elsewhere
     assert result.bounds.dual_bound >= 261.1347998 - 1e-6
     assert result.stats["groups"] == 64

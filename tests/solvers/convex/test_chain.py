@@ -140,7 +140,7 @@ def test_the_published_problem_has_the_first_order_method_beside_the_linear_prog
     monkeypatch.setattr(LinearFormSolver, "solve", fails)
     answer = ConvexChainSolver(rel_gap=1e-3, time_limit=60.0).solve(problem.build())
     assert answer.termination_status is TerminationStatus.OPTIMAL
-    assert answer.raw_status == "highs-lp: no answer in time; first_order: gap closed"
+    assert answer.raw_status == "highs_lp: no answer in time; first_order: gap closed"
     assert answer.bounds.primal_bound == pytest.approx(optimum, rel=1e-3)
 
 

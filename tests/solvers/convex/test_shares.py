@@ -118,7 +118,7 @@ def test_one_that_cannot_end_in_its_half_leaves_it_to_the_other():
 
 
 def test_an_eager_one_goes_first_and_not_over_its_half():
-    links = [Scripted("first_order", 4.0), Scripted("highs-lp", math.inf, resumable=False, eager=True)]
+    links = [Scripted("first_order", 4.0), Scripted("highs_lp", math.inf, resumable=False, eager=True)]
     assert run(links, 10.0) == pytest.approx(9.0)
     assert links[1].turns == [pytest.approx(5.0)]
     assert links[0].closed
@@ -161,7 +161,7 @@ def test_without_a_limit_tries_grow_and_nobody_is_waited_for_for_ever():
 def test_without_a_limit_a_slow_last_resort_still_closes_the_gap():
     links = [
         Scripted("first_order", math.inf, gives_up=200.0),
-        Scripted("highs-lp", 1500.0, resumable=False, eager=True),
+        Scripted("highs_lp", 1500.0, resumable=False, eager=True),
     ]
     run(links, None)
     assert links[1].closed

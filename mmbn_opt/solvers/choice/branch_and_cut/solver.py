@@ -71,7 +71,7 @@ class BranchAndCut(Solver):
     at_limit: ClassVar[str] = "stops itself; the bound of every open box is proved anew"
     ignores: ClassVar[Mapping[str, str]] = {
         "feasibility_tol": "every incumbent is a whole structure and feasible as such",
-        "verbose": "it has no log beside the trace",
+        "verbose": "its log is the trace, which `solve` writes",
     }
 
     @classmethod
