@@ -1,6 +1,8 @@
 """Runs on disk, one file each: a comparison that was killed goes on where it was."""
 
+import logging
 import re
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Protocol
 
@@ -10,6 +12,7 @@ from mmbn_opt.interop.atomic import ensure_directory, write_text_atomic
 
 __all__ = ["RunStore", "run_file_name"]
 
+logger = logging.getLogger(__name__)
 
 _CURE = "Remove the file to run it again."
 
@@ -44,7 +47,7 @@ class RunStore:
         self._folder = None if folder is None else ensure_directory(Path(folder) / "runs")
 
     def find(self, run: _Named) -> RunRecord | None:
-        """The record of a run that has been done, or None.
+        """The record of a run that has been done, or None; a file that was cut short counts as not done.
 
         Raises
         ------
@@ -63,6 +66,9 @@ class RunStore:
         except UnicodeDecodeError as error:
             raise FormatError(f"{str(path)!r} is no text in UTF-8 (byte {error.start}). {_CURE}") from error
         except FormatError as error:
+            if isinstance(error.__cause__, JSONDecodeError):  # what a crash of the machine leaves
+                logger.warning("%s was cut short and is run again: %s", path, error)
+                return None
             raise FormatError(f"{str(path)!r}: {error}") from error
         for name in ("key", "formulation", "solver", "seed"):
             mine, theirs = getattr(run, name), getattr(record, name)

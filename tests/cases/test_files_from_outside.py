@@ -259,7 +259,16 @@ def test_a_wrong_run_of_a_comparison_is_refused_with_its_place(name: str, tmp_pa
         store.find(RECORD)
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("text", ["", RECORD.to_json()[:100]], ids=["B19 nothing", "B19 cut short"])
+def test_a_run_that_was_cut_short_is_told_and_not_done(
+    text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("WARNING", "mmbn_opt"):
+        assert _store(tmp_path, text).find(RECORD) is None
+    assert "k.json was cut short and is run again: " in caplog.text
+
+
+@pytest.mark.parametrize("name", [n for n in TEXTS if n not in ("B19 nothing", "B19 two values")])
 def test_a_run_that_is_no_json_is_refused(name: str, tmp_path: Path) -> None:
     text, told = TEXTS[name]
     with pytest.raises(mm.FormatError, match=rf"(?s)runs.*k\.json'.*({told})"):
