@@ -49,12 +49,27 @@ def rate_of(model: Any, frame: "pd.DataFrame", probabilities: Any = None, *, nam
         The model's, where they are known already. By default labels of features that were never seen are summed out.
     name : str
     """
+    answers = _answers(model, frame, probabilities)
+    if answers is None:
+        return None
+    truth, codes, labelled, _ = answers
+    return Rate(name, int(((truth == codes) & labelled).sum()), int(labelled.sum()))
+
+
+def _class_column(model: Any) -> str:
+    from mmbn_opt.mixtures.classifier import MixtureClassifier
+
+    name: str = model.class_name if isinstance(model, MixtureClassifier) else model.target.name
+    return name
+
+
+def _answers(model: Any, frame: "pd.DataFrame", probabilities: Any = None) -> tuple[Any, Any, Any, list[Any]] | None:
+    """Numbers of the true classes (-1: never seen) and of the answers, which rows have a label, and the classes."""
     import numpy as np
 
     from mmbn_opt.mixtures.classifier import MixtureClassifier
 
-    mixture = isinstance(model, MixtureClassifier)
-    column = model.class_name if mixture else model.target.name
+    mixture, column = isinstance(model, MixtureClassifier), _class_column(model)
     if column not in frame.columns:
         return None
     labelled = frame[column].notna().to_numpy()
@@ -62,13 +77,14 @@ def rate_of(model: Any, frame: "pd.DataFrame", probabilities: Any = None, *, nam
         return None
     if probabilities is None:
         probabilities = model.predict_proba(frame) if mixture else model.predict_proba(frame, unseen="missing")
+    truth: Any
+    classes = model.classes.tolist() if mixture else list(model.target.states)
     if mixture:
-        codes = {label: code for code, label in enumerate(model.classes.tolist())}
-        truth = frame[column].map(codes).fillna(-1).to_numpy(dtype=np.intp)
+        numbers = frame[column].map({label: code for code, label in enumerate(classes)}).fillna(-1)
+        truth = numbers.to_numpy(dtype=np.intp)
     else:
         truth = model.target.encode(frame[column], unseen="missing")
-    right = (truth == np.argmax(probabilities, axis=1)) & labelled
-    return Rate(name, int(right.sum()), int(labelled.sum()))
+    return truth, np.argmax(probabilities, axis=1), labelled, classes
 
 
 class HeldOut:
@@ -95,6 +111,21 @@ class HeldOut:
         if self._frame is None:
             return []
         return [rate for rate in [*self._others, rate_of(model, self._frame, name=name)] if rate is not None]
+
+    def confusion(self, model: Any) -> Any:
+        """The `Confusion` of the model, for the report; None where no row has a label."""
+        if self._frame is None or model is None:
+            return None
+        answers = _answers(model, self._frame)
+        if answers is None:
+            return None
+        from mmbn_opt.results.confusion import Confusion
+
+        truth, codes, labelled, classes = answers
+        labels = self._frame[_class_column(model)].to_numpy(dtype=object)
+        shown = [classes[t] if t >= 0 else labels[k] for k, t in enumerate(truth)]
+        rows = labelled.nonzero()[0]
+        return Confusion.of([shown[k] for k in rows], [classes[codes[k]] for k in rows], classes)
 
     def say(self, rates: list[Rate]) -> None:
         """On stdout."""

@@ -131,6 +131,7 @@ def cmm(
 
         hand_over(
             result, folder, say, title=f"{problem.title} on {data.name}", extra=listed, comparison=for_report(rates),
+            held_out=held_out.confusion(result.model),
             accuracy=as_record(rates, training, len(labels)), na_values=table.na_values,
         )  # fmt: skip
     raise typer.Exit(exit_status(result))

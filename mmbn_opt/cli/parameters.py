@@ -164,6 +164,7 @@ def parameters(
 
         hand_over(
             result, folder, say, title=f"{learning.formulation.title} on {data.name}", comparison=for_report(rates),
+            held_out=held_out.confusion(result.model),
             accuracy=as_record(rates, training, dataset.n_samples), na_values=table.na_values,
         )  # fmt: skip
     raise typer.Exit(exit_status(result))

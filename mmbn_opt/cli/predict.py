@@ -75,7 +75,6 @@ def predict(
 
     from mmbn_opt.cli.accuracy import rate_of
     from mmbn_opt.cli.tables import na_values, names_in, read, refuse_absent
-    from mmbn_opt.data.columns import left_out
     from mmbn_opt.data.readers import NA_VALUES
     from mmbn_opt.interop.atomic import refuse_unwritable, write_bytes_atomic
     from mmbn_opt.interop.csv_text import csv_content
@@ -89,7 +88,7 @@ def predict(
         remark(notice)
     fitted = load_model(path)
     known = fitted.na_values or NA_VALUES
-    frame = left_out(read(data, known if na is None else na_values(na)), names_in(drop))
+    frame = read(data, known if na is None else na_values(na), names_in(drop))
     if isinstance(fitted, MixtureClassifier):
         name, classes, states = fitted.class_name, fitted.classes, fitted.classes.tolist()
         probabilities = fitted.predict_proba(frame)

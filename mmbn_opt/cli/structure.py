@@ -92,6 +92,7 @@ def structure(
 
         hand_over(
             result, folder, say, title=f"{formulation.title} of {data.name}", comparison=for_report(rates),
+            held_out=held_out.confusion(result.model),
             accuracy=as_record(rates, training, train.n_samples), na_values=table.na_values,
         )  # fmt: skip
     raise typer.Exit(exit_status(result))

@@ -70,6 +70,8 @@ class Table:
             if self.test is not None:
                 raise InputError("Give --test or --hold-out, not both.")
             checked_number("hold_out", self.hold_out, 0.0, 1.0, open_low=True, open_high=True)
+        if self.target in names_in(self.drop):
+            raise InputError(f"--drop names the class column {self.target!r}, which is needed.")
         refuse_absent(self.path)
         if self.test is not None:
             refuse_absent(self.test)
@@ -80,7 +82,7 @@ class Table:
         """Read the file, and the one of the rows held out."""
         from mmbn_opt.data.discrete import check_columns
 
-        frame = self._without(read(self.path, self.na_values))
+        frame = read(self.path, self.na_values, names_in(self.drop))
         if self.test is not None:
             other = read(self.test, self.na_values)
             check_columns(frame, self.target)
@@ -100,11 +102,6 @@ class Table:
     def na_values(self) -> tuple[str, ...]:
         """The texts that mean missing."""
         return na_values(self.na)
-
-    def _without(self, frame: "pd.DataFrame") -> "pd.DataFrame":
-        from mmbn_opt.data.columns import left_out
-
-        return left_out(frame, names_in(self.drop), self.target)
 
     def _split(self, frame: "pd.DataFrame", share: float) -> Rows:
         import pandas as pd
@@ -150,11 +147,11 @@ def kinds_of(categorical: str, numeric: str) -> Mapping[str, Literal["categorica
     return kinds
 
 
-def read(path: Path, missing: Iterable[str]) -> "pd.DataFrame":
+def read(path: Path, missing: Iterable[str], ignore: Iterable[str] = ()) -> "pd.DataFrame":
     """The table of a file; of what comes in on stdin where the path is a hyphen."""
     from mmbn_opt.data.readers import read_table
 
-    return read_table(_location(path), na_values=missing)
+    return read_table(_location(path), na_values=missing, ignore=ignore)
 
 
 def na_values(text: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ def refuse_nested(schema: Any, source: str) -> None:
 
     Parameters
     ----------
-    schema : pyarrow.Schema
+    schema : pyarrow.Schema or list of its fields
     source : str
         The file, for messages.
 

@@ -1,10 +1,12 @@
 """Parquet files, through pyarrow."""
 
+from collections.abc import Collection
 from typing import Any
 
 import pandas as pd
 
 from mmbn_opt._arguments import shown
+from mmbn_opt.data.columns import left_out
 from mmbn_opt.data.readers.arrow_types import refuse_nested, with_plain_types
 from mmbn_opt.data.readers.limits import ENVIRONMENT, refuse_beyond_memory, unpacked_limit
 from mmbn_opt.data.readers.names import refuse_bad_names
@@ -17,7 +19,7 @@ _SMALL, _LARGEST = 256 * 2**20, 2 * 2**30
 """What any file may hold, and what none may, where nobody has chosen a limit."""
 
 
-def read_parquet(raw: bytes, source: str, max_bytes: int | None) -> pd.DataFrame:
+def read_parquet(raw: bytes, source: str, max_bytes: int | None, ignore: Collection[str] = ()) -> pd.DataFrame:
     """Read the bytes of a Parquet file; plain types and categories as stored, a named pandas index as columns.
 
     See `with_plain_types` for all the other types.
@@ -29,6 +31,8 @@ def read_parquet(raw: bytes, source: str, max_bytes: int | None) -> pd.DataFrame
         The file, for messages.
     max_bytes : int or None
         None: in proportion to the file, and to the memory.
+    ignore : collection of str
+        Columns that are not read, whatever is in them.
     """
     try:
         import pyarrow
@@ -41,8 +45,10 @@ def read_parquet(raw: bytes, source: str, max_bytes: int | None) -> pd.DataFrame
     try:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(raw))
         refuse_bad_names(file.schema_arrow.names, source)
-        _refuse_unfit(file, len(raw), source, max_bytes)
-        table = _unfolded(file, raw, source, max_bytes)
+        left_out(pd.DataFrame(columns=file.schema_arrow.names), ignore)  # refuses names that no column has
+        kept = [field.name for field in file.schema_arrow if field.name not in ignore]
+        _refuse_unfit(file, kept, len(raw), source, max_bytes)
+        table = _unfolded(file, kept, raw, source, max_bytes)
         table.validate(full=True)  # text that is no UTF-8 would be found out when it is first looked at
         frame: pd.DataFrame = with_plain_types(table, source).to_pandas(date_as_object=False)
     except InputError:
@@ -54,9 +60,9 @@ def read_parquet(raw: bytes, source: str, max_bytes: int | None) -> pd.DataFrame
     return frame.reset_index() if named else frame.reset_index(drop=True)
 
 
-def _refuse_unfit(file: Any, packed: int, source: str, max_bytes: int | None) -> None:
+def _refuse_unfit(file: Any, kept: Collection[str], packed: int, source: str, max_bytes: int | None) -> None:
     """Refuse what no table of cells is, and what runs of one value would blow up to."""
-    refuse_nested(file.schema_arrow, source)
+    refuse_nested([field for field in file.schema_arrow if field.name in kept], source)
     metadata = file.metadata
     cells = max(metadata.num_rows * metadata.num_columns, 0)
     groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
@@ -81,8 +87,8 @@ def _refuse_over(n_bytes: int, packed: int, source: str, max_bytes: int | None, 
         )
 
 
-def _unfolded(file: Any, raw: bytes, source: str, max_bytes: int | None) -> Any:
-    """The table, each repeated text counted as often as it stands there before it is written out so often."""
+def _unfolded(file: Any, kept: Collection[str], raw: bytes, source: str, max_bytes: int | None) -> Any:
+    """The columns that stay, each repeated text counted as often as it stands there before it is written out so often."""
     import numpy as np
     import pyarrow
     import pyarrow.compute
@@ -91,8 +97,9 @@ def _unfolded(file: Any, raw: bytes, source: str, max_bytes: int | None) -> Any:
     schema = file.schema_arrow
     kinds = pyarrow.types
     repeatable = (kinds.is_string, kinds.is_large_string, kinds.is_binary, kinds.is_large_binary)
-    texts = [f.name for f in schema if any(is_kind(f.type) for is_kind in repeatable)]
-    folded = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(raw), read_dictionary=texts).read()
+    ours = [field for field in schema if field.name in kept]
+    texts = [field.name for field in ours if any(is_kind(field.type) for is_kind in repeatable)]
+    folded = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(raw), read_dictionary=texts).read(columns=list(kept))
     for name in texts:
         column = folded.column(name)
         if not pyarrow.types.is_dictionary(column.type):

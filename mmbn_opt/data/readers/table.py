@@ -136,14 +136,15 @@ def read_table(
             "Rename it to what it is, or check that it is the file you mean."
         )
 
+    unwanted = frozenset(map(str, [ignore] if isinstance(ignore, str) else ignore))
     missing = frozenset((na_values,) if isinstance(na_values, str) else na_values)
     if found == PARQUET:
-        frame = read_parquet(raw, source, limit)
+        frame = read_parquet(raw, source, limit, unwanted)
     elif found == ARFF:
         frame = read_arff(text, source, missing, trusted=limit is not None)
     else:
         frame = read_delimited(text, source, missing, trusted=limit is not None)
-    return left_out(frame, ignore)
+    return frame if found == PARQUET else left_out(frame, unwanted)
 
 
 def _bytes_of(path: str | os.PathLike[str]) -> bytes:
