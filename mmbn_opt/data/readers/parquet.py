@@ -88,7 +88,7 @@ def _refuse_over(n_bytes: int, packed: int, source: str, max_bytes: int | None, 
 
 
 def _unfolded(file: Any, kept: Collection[str], raw: bytes, source: str, max_bytes: int | None) -> Any:
-    """The columns that stay, each repeated text counted as often as it stands there before it is written out so often."""
+    """The columns that stay, each repeated text counted as often as it stands there, and only then written out."""
     import numpy as np
     import pyarrow
     import pyarrow.compute
