@@ -40,13 +40,14 @@ def say_result(result: Any) -> None:
 
 def say_remarks(result: Any) -> None:
     """What was odd about the table, on stdout with the answer that it bears on."""
+    from mmbn_opt.cli.wording import in_options
     from mmbn_opt.data.findings import remark_lines
 
     lines = remark_lines(result.remarks)
     if lines:
         typer.echo("remarks on the data:")
     for line in lines:
-        typer.echo(f"  {line}")
+        typer.echo(f"  {in_options(line)}")
 
 
 def exit_status(result: Any) -> int:

@@ -31,6 +31,11 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 """Argument -> what the options are called that may stand for it, the first that the command has."""
 
 _PHRASES: tuple[tuple[str, str], ...] = (
+    (r"na_values=\([^)]*\) of read_table \(command line: ([^()]*)\)", r"\1"),
+    (r"\w+=(?:\[[^\]]*\]|\{[^}]*\}|\S+) \(command line: ([^()]*)\)", r"\1"),
+    (r"\(na_values of read_table, (--na) on the command line\)", r"(\1)"),
+    (r"na_values of read_table \((--na) on the command line\)", r"\1"),
+    (r"\b\w+ \((--[\w-]+) on the command line\)", r"\1"),
     (r"(?:raise max_columns, )?or keep fewer candidates: .*--candidates 5 on the command line",
      "or keep fewer candidates: --candidates 5"),
     (r"a DiscreteDataset or a share of the rows", "a share of the rows"),

@@ -351,7 +351,7 @@ def complete_target(frame: pd.DataFrame, target: str, *, missing: str = "error")
     if n_missing := int(labels.isna().sum()):
         told = f"The class column {shown(target)} is missing in {n_missing} of {len(labels)} rows"
         if missing != "drop":
-            cure = 'label them, or leave them out: missing="drop" (--missing drop on the command line)'
+            cure = 'label them, or leave them out: missing="drop"'
             raise InputError(f"{told}; {cure}.")
         logger.warning("%s, which are left out", told)
     if not len(labels):
