@@ -67,7 +67,9 @@ class FindingKind(Enum):
     @property
     def severity(self) -> Severity:
         """How much it matters."""
-        return Severity.NOTE if self in (FindingKind.DECIMAL_COMMA, FindingKind.MOMENTS) else Severity.WARNING
+        # Most real tables have columns without a cut, and nothing has to be done about them.
+        notes = FindingKind.DECIMAL_COMMA, FindingKind.MOMENTS, FindingKind.NO_CUT
+        return Severity.NOTE if self in notes else Severity.WARNING
 
 
 _LEAVE_OUT = "Leave out: ignore=[{names}] (command line: --drop {bare})."
