@@ -13,7 +13,7 @@ from mmbn_opt.exceptions import InputError
 __all__ = ["frame_of_array", "left_out"]
 
 
-def left_out(frame: pd.DataFrame, ignore: Iterable[str], target: str | None = None) -> pd.DataFrame:
+def left_out(frame: pd.DataFrame, ignore: Iterable[str] | str, target: str | None = None) -> pd.DataFrame:
     """The frame without some columns, which are told apart by the text of their names.
 
     Parameters

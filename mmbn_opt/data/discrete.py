@@ -138,7 +138,7 @@ class DiscreteDataset:
         *,
         missing: MissingPolicy = "error",
         sample_weight: Any = None,
-        ignore: Iterable[str] = (),
+        ignore: Iterable[str] | str = (),
     ) -> "DiscreteDataset":
         """Take every column as categorical (numbers with a fraction are refused: see `mmbn_opt.prepare`).
 
@@ -231,7 +231,7 @@ class DiscreteDataset:
         class_name: str = "class",
         missing: MissingPolicy = "error",
         sample_weight: Any = None,
-        ignore: Iterable[str] = (),
+        ignore: Iterable[str] | str = (),
     ) -> "DiscreteDataset":
         """From a 2-D array (or a DataFrame) of labels and a 1-D array of class labels.
 

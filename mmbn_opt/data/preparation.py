@@ -135,7 +135,7 @@ def prepare(
     missing: MissingPolicy = "error",
     discretize: bool = True,
     sample_weight: Any = None,
-    ignore: Iterable[str] = (),
+    ignore: Iterable[str] | str = (),
 ) -> Preparation:
     """Prepare training rows: choose kinds, discretize numeric columns by MDLP, treat missing cells.
 

@@ -252,7 +252,7 @@ def test_a_regression_target_is_refused_on_the_command_line(command: Callable[..
     """A12: 43 lengths of petals are no classes, for networks and for mixtures."""
     data = write(tmp_path / "iris.csv", mm.load_dataset("iris"))
     for name in ("structure", "parameters", "export"):
-        refused = command(name, "--data", data, "--target", "petal_length", "--out", tmp_path / "x")
+        refused = command(name, "--data", data, "--target", "petal_length", "--out", tmp_path / f"of-{name}")
         assert refused.status == 2
         assert "regression target" in refused.err
         assert "43 different values in 150 rows" in refused.err
@@ -487,7 +487,7 @@ def long_messages() -> dict[str, Callable[[], Any]]:
     gaps = wide.assign(**{c: ["a", None, "b", "b"] for c in wide.columns[:-1]})
     numeric = pd.DataFrame({"a": [1.5, 2.5, LONG, 3.5], "class": list("nyny")})
     return {
-        "unseen states": lambda: network.predict(pd.DataFrame({"a": [LONG, *"bcdefg"]})),
+        "unseen states": lambda: network.predict(pd.DataFrame({"a": [LONG, *"bcdefg"]}), unseen="error"),
         "target": lambda: mm.prepare(wide, "klass"),
         "long target": lambda: mm.prepare(wide, LONG),
         "kinds": lambda: mm.prepare(wide, "class", kinds={LONG: "numeric"}),

@@ -37,7 +37,7 @@ def read_table(
     *,
     na_values: Iterable[str] | str = NA_VALUES,
     max_bytes: int | None = None,
-    ignore: Iterable[str] = (),
+    ignore: Iterable[str] | str = (),
 ) -> pd.DataFrame:
     r"""Read a data file into a frame.
 
