@@ -83,7 +83,7 @@ def cmm(
 def _joined(problem: Any, states: list[Any], model: Any) -> Any:
     """The classifier of the parts so far; those that have not begun stand at their start."""
     done = [state.best for state in states[:-1]]
-    starts = [binary.trivial_start().model for binary in problem.binaries[len(states) :]]
+    starts = [problem.start_at_hand(index).model for index in range(len(states), len(problem.parts))]
     return problem.join([*done, model, *starts])
 
 
