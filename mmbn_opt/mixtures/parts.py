@@ -45,8 +45,9 @@ class BinaryPart:
 
     def groups(self, n_classes: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Class codes of either group."""
-        others = tuple(c for c in range(n_classes) if c != self.positive)
-        return (self.positive,), others if self.negative is None else (self.negative,)
+        if self.negative is not None:
+            return (self.positive,), (self.negative,)
+        return (self.positive,), tuple(c for c in range(n_classes) if c != self.positive)
 
 
 def binary_parts(data: NumericDataset, strategy: str) -> tuple[BinaryPart, ...]:

@@ -24,9 +24,7 @@ def is_checked(part: Result) -> bool:
     return _LEFT_OUT not in part.certificate.checks
 
 
-def not_reached(
-    problem: MulticlassMargin, index: int, first: Result, budget: Budget, *, interrupted: bool
-) -> Result:
+def not_reached(problem: MulticlassMargin, index: int, first: Result, budget: Budget, *, interrupted: bool) -> Result:
     """The result of a part that stands at its start, without a run; checked where there is time for that.
 
     Parameters
@@ -82,9 +80,7 @@ def _checked(result: Result, formulation: ConstrainedMaximumMargin, start: Start
         bounds=trace.bounds,
         status=result.termination_status,
         trace=trace,
-        tolerances=Tolerances(
-            float(result.settings["rel_gap"]), float(result.settings["abs_gap"]), formulation.scale
-        ),
+        tolerances=Tolerances(float(result.settings["rel_gap"]), float(result.settings["abs_gap"]), formulation.scale),
         bound_source=result.bound_source,
     )
     return replace(

@@ -44,6 +44,9 @@ _SEVERITY = (
 SHORTEST_SEC = 0.03
 """With less than this a program ends at its start."""
 
+NOT_REACHED_SEC = 3e-4
+"""What the result of a part takes that is not reached."""
+
 _OF_VIOLATIONS = (CheckSubject.SAMPLES, CheckSubject.VECTOR)
 """Checks of a part that fail with the samples that miss xi, which the whole has its own checks for."""
 
@@ -127,10 +130,10 @@ def _solve_parts(
         course.begin(budget)
     interrupted = bool(cut)
     for index, formulation in enumerate(problem.binaries):
-        if parts and (interrupted or budget.over()):
+        left = _share(budget, len(problem.parts) - index)
+        if parts and (interrupted or left == 0.0):
             parts.append(not_reached(problem, index, parts[0], budget, interrupted=interrupted))
             continue
-        left = None if budget.limit is None else _share(budget.left(), len(problem.parts) - index)
 
         def run(left: float | None, index: int = index, formulation: ConstrainedMaximumMargin = formulation) -> Result:
             course.turn_to(index, parts)
@@ -148,8 +151,14 @@ def _solve_parts(
     return _together(problem, parts, course, interrupted, budget)
 
 
-def _share(left: float, n_parts: int) -> float:
-    """An equal share of the time that is left, but no less than what one program needs to get anywhere."""
+def _share(budget: Budget, n_parts: int) -> float | None:
+    """An equal share of the time that is left, but no less than what one program needs to get anywhere.
+
+    Some time is set aside for the results of parts that will not be reached.
+    """
+    if budget.limit is None:
+        return None
+    left = max(0.0, budget.left() - min(NOT_REACHED_SEC * (n_parts - 1), 0.5 * budget.limit))
     return min(left, max(left / n_parts, SHORTEST_SEC))
 
 

@@ -112,12 +112,16 @@ class MulticlassMargin:
         )  # fmt: skip
 
     def _components(self, part: BinaryPart) -> int:
-        return min(self.n_components, *np.bincount(part.labels).tolist()) if self.fewer_components else self.n_components
+        return (
+            min(self.n_components, *np.bincount(part.labels).tolist()) if self.fewer_components else self.n_components
+        )
 
     @cached_property
     def binaries(self) -> tuple[ConstrainedMaximumMargin, ...]:
         """The formulations of all parts; each takes up its samples when they are first looked at."""
         first, data = self.binary(0), self.data
+        if not data.has_missing:
+            return (first, *(self._checked_binary(index, first) for index in range(1, len(self.parts))))
         empty = np.isnan(data.z)
         seen = np.array([~empty[data.codes == c].all(axis=0) for c in range(data.n_classes)])
         made = [first]
