@@ -62,7 +62,7 @@ class Budget:
     """
 
     limit: float | None = None
-    origin: float = field(default_factory=now)
+    origin: float = field(default_factory=lambda: now())  # looked up when called: another clock may stand in
 
     def elapsed(self) -> float:
         """Seconds since the run began."""

@@ -1,5 +1,6 @@
 """``mmbn-opt cmm``: Gaussian mixtures with the largest margin between classes."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -11,6 +12,9 @@ from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["cmm"]
+
+HAND_OVER_SEC = 0.5
+"""What listing the rows that miss xi and classifying all rows may take after the limit."""
 
 
 def cmm(
@@ -45,7 +49,7 @@ def cmm(
 
     Exit status 1 says that some rows miss xi: violations.csv lists them. All other files are written all the same.
     """
-    from mmbn_opt._budget import interruptible, now
+    from mmbn_opt._budget import Budget, OutOfTime, interruptible, leaving_when, now
 
     started = now()
     from mmbn_opt.cli.output import exit_status, time_left
@@ -71,10 +75,17 @@ def cmm(
                 callback=progress,
             )  # fmt: skip
         result = replace(result, settings={**result.settings, "time_limit": time_limit})
-        violated = result.formulation.violated_samples(result.model)
-        rows = {"violations.csv": violated.to_csv(index=False).encode()} if len(violated) else {}
+        left = time_left(time_limit, started)
+        handing_over = Budget(None if left is None else max(left, HAND_OVER_SEC))
+        violated, accuracy = None, None
+        with suppress(OutOfTime), leaving_when(handing_over.over):
+            violated = result.formulation.violated_samples(result.model)
+            accuracy = _accuracy(result.model, features, labels)
+        rows = {}
+        if violated is not None and len(violated):
+            rows["violations.csv"] = violated.to_csv(index=False).encode()
         hand_over(
-            result, folder, lambda: _say(result, features, labels, violated, out),
+            result, folder, lambda: _say(result, len(labels), violated, accuracy, out),
             title=f"{problem.title} on {data.name}", extra=rows,
         )  # fmt: skip
     raise typer.Exit(exit_status(result))
@@ -102,25 +113,39 @@ def _table(data: Path, target: str, missing: str, na: str) -> tuple[Any, Any, in
     return kept.drop(columns=target), labels.astype(object if labels.isna().any() else labels.dtype), dropped
 
 
-def _say(result: Any, features: Any, labels: Any, violated: Any, out: Path) -> None:
-    """The answer on stdout."""
+def _accuracy(model: Any, features: Any, labels: Any) -> float:
     import numpy as np
 
+    return float(np.mean(model.predict(features) == np.asarray(labels)))
+
+
+def _say(result: Any, n_rows: int, violated: Any, accuracy: float | None, out: Path) -> None:
+    """The answer on stdout."""
     typer.echo(f"status: {result.termination_status} - {result.termination_status.sentence}")
-    margins = result.formulation.margins(result.model)
-    for part, margin, outcome in zip(result.formulation.parts, margins, result.parts, strict=True):
-        missed = int((violated["part"] == part.name).sum())
-        told = f"{missed} of {len(part.rows)} rows miss xi" if missed else f"all {len(part.rows)} rows beyond xi"
-        typer.echo(f"margin: {margin:12.6f}  {part.name}: {told}; {outcome.termination_status}")
+    if violated is None:
+        for outcome in result.parts:
+            typer.echo(f"{outcome.part}: {outcome.termination_status}")
+        remark("no time was left to list the rows that miss xi")
+    else:
+        _say_margins(result, violated)
     typer.echo(f"solver: {result.solver_name} {result.solver_version}  seconds: {result.seconds.total:.2f}")
     typer.echo("certificate:")
     for check in result.certificate.checks:
         typer.echo(f"  {check}")
-    if len(violated):
+    if violated is not None and len(violated):
         worst = violated.sort_values("violation", ascending=False, kind="stable").iloc[0]
         remark(
             f"{violated['row'].nunique()} rows miss xi, the worst is row {worst['row']} by {worst['violation']:.4g} "
             f"nats: {out / 'violations.csv'}"
         )
-    rate = float(np.mean(result.model.predict(features) == np.asarray(labels)))
-    typer.echo(f"accuracy on all {len(labels)} rows given: {rate:.4f}")
+    told = "not computed, no time was left" if accuracy is None else f"{accuracy:.4f}"
+    typer.echo(f"accuracy on all {n_rows} rows given: {told}")
+
+
+def _say_margins(result: Any, violated: Any) -> None:
+    margins = result.formulation.margins(result.model)
+    counts = violated["part"].value_counts()
+    for part, margin, outcome in zip(result.formulation.parts, margins, result.parts, strict=True):
+        missed = int(counts.get(part.name, 0))
+        told = f"{missed} of {len(part.rows)} rows miss xi" if missed else f"all {len(part.rows)} rows beyond xi"
+        typer.echo(f"margin: {margin:12.6f}  {part.name}: {told}; {outcome.termination_status}")

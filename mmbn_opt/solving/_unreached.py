@@ -56,7 +56,7 @@ def not_reached(problem: MulticlassMargin, index: int, first: Result, budget: Bu
         formulation=formulation,
         seconds=Seconds(),
         program_size=None,
-        settings=first.settings | {"time_limit": 0.0},
+        settings={**first.settings, "time_limit": 0.0},
         stats={"bound_source": "the formulation", "incumbent_source": start.source},
         bound_source="the formulation",
         solver_trace=None,
