@@ -4,8 +4,7 @@ import logging
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
@@ -22,7 +21,7 @@ from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.mixtures.classifier import MixtureClassifier
-from mmbn_opt.results.result import Check, Result
+from mmbn_opt.results.result import Result
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.nonlinear.exterior_penalty import ExteriorPenaltySolver
 from mmbn_opt.solving.job import CHECK_GRACE_SEC
@@ -31,6 +30,7 @@ from mmbn_opt.tuning.grid import run_until_interrupted
 from mmbn_opt.tuning.held_out import candidates as values_of
 
 from ._base import FittedHTML, end_if_interrupted, seconds_left
+from ._cmm_part import CMMPart, parts_of
 from ._input import in_training_order, read_labels, read_weight, seed_of
 
 __all__ = ["CMMClassifier", "CMMPart"]
@@ -50,60 +50,6 @@ class _Settings:
     n_components: int
     tau: float
     iterations: int | None
-
-
-@dataclass(frozen=True, eq=False)
-class CMMPart:
-    """One binary program of a classifier, with the labels that it tells apart.
-
-    Parameters
-    ----------
-    positive : label
-    negative : label or None
-        None stands for all other classes.
-    result : Result
-        Of the program by itself, over standardised samples.
-
-    Attributes
-    ----------
-    margin : float
-        Soft margin of the answer, recomputed when it is first asked for, in nats.
-    violated : DataFrame
-        Samples that miss xi, found when they are first asked for: row of the training data, label, log-odds, violation.
-    """
-
-    positive: Any
-    negative: Any
-    result: Result
-    _whole: Result = field(repr=False)
-    _index: int = field(repr=False)
-
-    @cached_property
-    def margin(self) -> float:
-        """Soft margin of the answer, in nats."""
-        margin: float = self._whole.formulation.margin_in(self._whole.model, self._index)
-        return margin
-
-    @cached_property
-    def violated(self) -> pd.DataFrame:
-        """The samples that miss xi, the worst first."""
-        table: pd.DataFrame = self._whole.formulation.violated_in(self._whole.model, self._index)
-        return table
-
-    @property
-    def feasible(self) -> bool:
-        """Whether every sample has log-odds of at least xi."""
-        return self.violated.empty
-
-    @property
-    def checks(self) -> tuple[Check, ...]:
-        """What was looked at again, rows counted within the part."""
-        return self.result.certificate.checks
-
-    @property
-    def name(self) -> str:
-        """The two sides in words."""
-        return self.result.part
 
 
 class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -243,7 +189,7 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
                 problem = replace(problem, n_components=chosen.n_components, tau=chosen.tau)
             self.result_ = self._solved(problem, chosen, seconds_left(self.time_limit, began))
             self.model_: MixtureClassifier = self.result_.model
-            self.parts_ = _parts(problem, self.result_)
+            self.parts_ = parts_of(problem, self.result_)
             self.classes_ = problem.data.classes
             self.trace_, self.certificate_ = self.result_.trace, self.result_.certificate
             self.termination_status_ = self.result_.termination_status
@@ -374,18 +320,3 @@ class CMMClassifier(FittedHTML, ClassifierMixin, BaseEstimator):  # type: ignore
     def _solved(self, problem: MulticlassMargin, chosen: _Settings, time_limit: float | None) -> Result:
         solver = ExteriorPenaltySolver(inner=self.inner, max_iterations=chosen.iterations, restarts=0)
         return solve_parts(problem, solver, time_limit=time_limit, seed=problem.seed)
-
-
-def _parts(problem: MulticlassMargin, result: Result) -> tuple[CMMPart, ...]:
-    """The results of the parts, with labels and rows of the training data."""
-    labels = problem.data.classes
-    return tuple(
-        CMMPart(
-            labels[part.positive],
-            None if part.negative is None else labels[part.negative],
-            result.parts[k],
-            result,
-            k,
-        )
-        for k, part in enumerate(problem.parts)
-    )

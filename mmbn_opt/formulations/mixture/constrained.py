@@ -332,7 +332,8 @@ class ConstrainedMaximumMargin(StartingMixtures):
     def check(self, model: MixtureClassifier) -> tuple[Check, ...]:
         """Every sample beyond xi, or how many are not, which, and by how much; variances above tau."""
         missed, least = self.violated_samples(model), float(self.log_odds(model).min())
-        smallest = min(float(d.covariances.min()) for d in self._checked_part(model).densities)
+        units = (model.scale / self.data.scale) ** 2
+        smallest = min(float((d.covariances * units).min()) for d in self._checked_part(model).densities)
         return (
             check_samples(missed, self.data.n_samples, least, self.xi),
             Check("variances above tau", smallest >= self.tau, f"the smallest is {smallest:.3g}, tau is {self.tau:g}"),
