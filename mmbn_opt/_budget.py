@@ -29,6 +29,7 @@ __all__ = [
     "now",
     "obeying",
     "stop_asked",
+    "under_deadline",
     "until_interrupted",
 ]
 
@@ -61,7 +62,7 @@ class Budget:
     """
 
     limit: float | None = None
-    origin: float = field(default_factory=now)
+    origin: float = field(default_factory=lambda: now())  # looked up when called: another clock may stand in
 
     def elapsed(self) -> float:
         """Seconds since the run began."""
@@ -116,6 +117,20 @@ def leave_in_time() -> None:
     over = _over.get()
     if over is not None and over():
         raise OutOfTime
+
+
+def under_deadline() -> bool:
+    """Whether a block of `leaving_when` is open: what is one long call elsewhere is then done in steps.
+
+    Examples
+    --------
+    >>> with leaving_when(Budget().over):
+    ...     under_deadline()
+    True
+    >>> under_deadline()
+    False
+    """
+    return _over.get() is not None
 
 
 class Cut:

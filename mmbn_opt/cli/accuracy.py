@@ -140,13 +140,14 @@ class HeldOut:
             typer.echo(f"  {rate.name:<{width}}  {rate.accuracy:.4f} +- {rate.standard_error:.4f}")
 
 
-def say_training(accuracy: float, n_rows: int, *, held_out: bool) -> None:
+def say_training(accuracy: float | None, n_rows: int, *, held_out: bool) -> None:
     """The accuracy on the rows that were learned from, called what it is."""
     hint = "" if held_out else "; no promise for new rows, see --hold-out and --test"
-    typer.echo(f"accuracy on the {n_rows} training rows: {accuracy:.4f}{hint}")
+    told = "not computed, no time was left" if accuracy is None else f"{accuracy:.4f}{hint}"
+    typer.echo(f"accuracy on the {n_rows} training rows: {told}")
 
 
-def as_record(rates: list[Rate], training: float, n_rows: int) -> dict[str, Any]:
+def as_record(rates: list[Rate], training: float | None, n_rows: int) -> dict[str, Any]:
     """For ``result.json``."""
     told = [{**asdict(rate), "accuracy": rate.accuracy, "standard_error": rate.standard_error} for rate in rates]
     return {"training": {"accuracy": training, "rows": n_rows}, "held_out": told}

@@ -1,5 +1,6 @@
 """``mmbn-opt cmm``: Gaussian mixtures with the largest margin between classes."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["cmm"]
+
+HAND_OVER_SEC = 0.5
+"""What listing the rows that miss xi and classifying all rows may take after the limit."""
 
 
 def cmm(
@@ -74,7 +78,7 @@ def cmm(
 
     Exit status 1 says that some rows miss xi: violations.csv lists them. All other files are written all the same.
     """
-    from mmbn_opt._budget import interruptible, now
+    from mmbn_opt._budget import Budget, OutOfTime, interruptible, leaving_when, now
 
     started = now()
     import numpy as np
@@ -119,10 +123,17 @@ def cmm(
                 problem, solver, time_limit=time_left(time_limit, started), callback=progress, **call
             )  # fmt: skip
         result = replace(result, settings={**result.settings, "time_limit": time_limit})
-        violated = result.formulation.violated_samples(result.model)
-        listed = {"violations.csv": csv_content(violated, spreadsheet=spreadsheet)} if len(violated) else {}
-        rates = held_out.rates(result.model, "these mixtures")
-        training = float(np.mean(result.model.predict(features) == np.asarray(labels)))
+        left = time_left(time_limit, started)
+        handing_over = Budget(None if left is None else max(left, HAND_OVER_SEC))
+        violated, training, rates, confusion = None, None, [], None
+        with suppress(OutOfTime), leaving_when(handing_over.over):
+            violated = result.formulation.violated_samples(result.model)
+            training = float(np.mean(result.model.predict(features) == np.asarray(labels)))
+            rates = held_out.rates(result.model, "these mixtures")
+            confusion = held_out.confusion(result.model)
+        listed = {}
+        if violated is not None and len(violated):
+            listed["violations.csv"] = csv_content(violated, spreadsheet=spreadsheet)
 
         def say() -> None:
             _say(result, violated, out)
@@ -131,8 +142,7 @@ def cmm(
 
         hand_over(
             result, folder, say, title=f"{problem.title} on {data.name}", extra=listed, comparison=for_report(rates),
-            held_out=held_out.confusion(result.model),
-            accuracy=as_record(rates, training, len(labels)), na_values=table.na_values,
+            held_out=confusion, accuracy=as_record(rates, training, len(labels)), na_values=table.na_values,
         )  # fmt: skip
     raise typer.Exit(exit_status(result))
 
@@ -141,7 +151,7 @@ def _joined(problem: Any, states: list[Any], model: Any) -> Any:
     """The classifier of the parts so far; those that have not begun stand at their start."""
     done = [state.best for state in states[:-1]]
     now = [] if model is None else [model]
-    starts = [binary.trivial_start().model for binary in problem.binaries[len(done) + len(now) :]]
+    starts = [problem.start_at_hand(index).model for index in range(len(done) + len(now), len(problem.parts))]
     return problem.join([*done, *now, *starts])
 
 
@@ -166,19 +176,29 @@ def _say(result: Any, violated: Any, out: Path) -> None:
     from mmbn_opt.cli.output import say_remarks
 
     typer.echo(f"status: {result.termination_status} - {result.termination_status.sentence}")
-    margins = result.formulation.margins(result.model)
-    for part, margin, outcome in zip(result.formulation.parts, margins, result.parts, strict=True):
-        missed = int((violated["part"] == part.name).sum())
-        told = f"{missed} of {len(part.rows)} rows miss xi" if missed else f"all {len(part.rows)} rows beyond xi"
-        typer.echo(f"margin: {margin:12.6f}  {part.name}: {told}; {outcome.termination_status}")
+    if violated is None:
+        for outcome in result.parts:
+            typer.echo(f"{outcome.part}: {outcome.termination_status}")
+        remark("no time was left to list the rows that miss xi")
+    else:
+        _say_margins(result, violated)
     typer.echo(f"solver: {result.solver_name} {result.solver_version}  seconds: {result.seconds.total:.2f}")
     say_remarks(result)
     typer.echo("certificate:")
     for check in result.certificate.checks:
         typer.echo(f"  {check}")
-    if len(violated):
+    if violated is not None and len(violated):
         worst = violated.sort_values("violation", ascending=False, kind="stable").iloc[0]
         remark(
             f"{violated['row'].nunique()} rows miss xi, the worst is row {worst['row']} by {worst['violation']:.4g} "
             f"nats: {out / 'violations.csv'}"
         )
+
+
+def _say_margins(result: Any, violated: Any) -> None:
+    margins = result.formulation.margins(result.model)
+    counts = violated["part"].value_counts()
+    for part, margin, outcome in zip(result.formulation.parts, margins, result.parts, strict=True):
+        missed = int(counts.get(part.name, 0))
+        told = f"{missed} of {len(part.rows)} rows miss xi" if missed else f"all {len(part.rows)} rows beyond xi"
+        typer.echo(f"margin: {margin:12.6f}  {part.name}: {told}; {outcome.termination_status}")

@@ -140,11 +140,11 @@ class NumericDataset:
     def require_members(self, n_components: int, classes: Sequence[int] | None = None) -> None:
         """Raise `InputError` unless each class has as many different samples as a mixture has components."""
         check_components(n_components)
+        counts = self.counts()
         for c in range(self.n_classes) if classes is None else classes:
-            rows = self.z[self.codes == c]
-            if len(rows) < n_components:
+            if counts[c] < n_components:
                 raise InputError(
-                    f"Class {shown(plain(self.classes[c]))} has {len(rows)} samples, fewer than "
+                    f"Class {shown(plain(self.classes[c]))} has {counts[c]} samples, fewer than "
                     f"n_components={n_components}; lower n_components or merge classes."
                 )
 

@@ -1,5 +1,6 @@
 """What a fitted classifier tells at a glance."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,8 @@ def classifier_headline(estimator: Any) -> Headline:
     ----------
     estimator : fitted classifier of `mmbn_opt.estimators`
     """
-    accuracy = ("Accuracy, training rows", f"{100 * estimator.training_accuracy_:.1f} %")
+    rate = estimator.training_accuracy_
+    accuracy = ("Accuracy, training rows", "no time left" if math.isnan(rate) else f"{100 * rate:.1f} %")
     if estimator.result_ is None:
         failed = not estimator.certificate_.ok
         sizes = (

@@ -164,7 +164,8 @@ def part_row(part: Result, whole: Result) -> tuple[str, str, str, str]:
     """Name, status, recomputed objective and outcome of a program among several; rows are those of the whole data."""
     failed = [check.detail for check in whole.certificate.failures if check.part and check.part == part.part]
     failed = failed or [check.detail for check in part.certificate.failures]
-    value = number(part.formulation.evaluate(part.model), 9)
+    # Without a vector no time was left to evaluate the model, nor is there any now.
+    value = "-" if part.solution is None else number(part.formulation.evaluate(part.model), 9)
     status = part.termination_status.label.replace("_", " ").lower()
     return part.part, status, value, failed[0] if failed else "all checks passed"
 

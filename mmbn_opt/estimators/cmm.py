@@ -1,6 +1,9 @@
 """Constrained maximum margin as a scikit-learn classifier: any number of classes, tau and K chosen inside `fit`."""
 
+import logging
+import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
@@ -13,23 +16,29 @@ from sklearn.utils.validation import check_is_fitted
 
 from mmbn_opt._arguments import check_arguments, choice_of, whole
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt._budget import noting_signals, now, stop_asked
+from mmbn_opt._budget import Budget, OutOfTime, leaving_when, noting_signals, now, stop_asked
 from mmbn_opt.data.folds import numeric_folds
 from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.data.weights import whole_counts
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.mixtures.classifier import MixtureClassifier
-from mmbn_opt.results.result import Check, Result
+from mmbn_opt.results.result import Result
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.nonlinear.exterior_penalty import ExteriorPenaltySolver
+from mmbn_opt.solving.job import CHECK_GRACE_SEC
 from mmbn_opt.solving.parts import solve_parts
 from mmbn_opt.tuning.grid import run_until_interrupted
 from mmbn_opt.tuning.held_out import candidates as values_of
 
 from ._base import FittedHTML, WeightedScore, checked_verbosity, end_if_interrupted, seconds_left, tell, warn_of_limits
+from ._cmm_part import CMMPart, parts_of
 from ._input import read_labels, read_numbers, rows_that_count, seed_of
 
 __all__ = ["CMMClassifier", "CMMPart"]
+
+logger = logging.getLogger(__name__)
+
+_CUT_OFF = (TerminationStatus.INTERRUPTED, TerminationStatus.TIME_LIMIT)
 
 COMPONENTS = (1, 2, 3, 4, 5)
 TAUS = (0.000025, 0.00025, 0.0025, 0.025, 0.25, 2.5)
@@ -42,45 +51,6 @@ class _Settings:
     n_components: int
     tau: float
     iterations: int | None
-
-
-@dataclass(frozen=True, eq=False)
-class CMMPart:
-    """One binary program of a classifier, with the labels that it tells apart.
-
-    Parameters
-    ----------
-    positive : label
-    negative : label or None
-        None stands for all other classes.
-    result : Result
-        Of the program by itself, over standardised samples.
-    margin : float
-        Soft margin of the answer, recomputed, in nats.
-    violated : DataFrame
-        Samples that miss xi: row of the training data, label, log-odds, violation.
-    """
-
-    positive: Any
-    negative: Any
-    result: Result
-    margin: float
-    violated: pd.DataFrame
-
-    @property
-    def feasible(self) -> bool:
-        """Whether every sample has log-odds of at least xi."""
-        return self.violated.empty
-
-    @property
-    def checks(self) -> tuple[Check, ...]:
-        """What was looked at again, rows counted within the part."""
-        return self.result.certificate.checks
-
-    @property
-    def name(self) -> str:
-        """The two sides in words."""
-        return self.result.part
 
 
 class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -110,8 +80,9 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
     cv : int, or list of (train, test) row numbers
         Folds of the choice.
     time_limit : float or None
-        Seconds for `fit`; what the choice leaves of them is for the final programs, and those without time left keep
-        their start.
+        Seconds for `fit`. The choice gets half of them at most, and is made among the candidates that are complete by
+        then (without one the first is taken). What it leaves is for the final programs; those without time left keep
+        their start, or stand at one Gaussian a class.
     n_jobs : int or None
         Processes of the choice (joblib).
     random_state : int
@@ -130,6 +101,7 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
     termination_status_ : TerminationStatus
         The worst of the parts.
     training_accuracy_ : float
+        NaN where the time limit left no time to classify the training rows.
     n_components_, tau_, iterations_
         What was chosen.
     cv_results_ : DataFrame or None
@@ -205,6 +177,7 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         """
         began = now()
         self._check_settings()
+        budget = Budget(self.time_limit, began)
         self._seed = seed_of(self.random_state)  # once: what a RandomState draws next is another number
         with noting_signals() as noted:
             x, labels, weight = self._read(X, y, sample_weight)
@@ -213,17 +186,20 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
             for candidate in candidates:
                 problem.data.require_members(candidate.n_components)
             self.cv_results_: pd.DataFrame | None = None
-            chosen = candidates[0] if len(candidates) == 1 else self._choose(problem, candidates)
+            chosen = candidates[0] if len(candidates) == 1 else self._choose(problem, candidates, budget.within(0.5))
             self.n_components_, self.tau_, self.iterations_ = chosen.n_components, chosen.tau, chosen.iterations
-            problem = replace(problem, n_components=chosen.n_components, tau=chosen.tau, tells=False)
+            if (chosen.n_components, chosen.tau) != (problem.n_components, problem.tau):
+                problem = replace(problem, n_components=chosen.n_components, tau=chosen.tau, tells=False)
             self.result_ = self._solved(problem, chosen, seconds_left(self.time_limit, began))
             self.model_: MixtureClassifier = self.result_.model
-            self.parts_ = _parts(problem, self.result_)
+            self.parts_ = parts_of(problem, self.result_)
             self.classes_ = problem.data.classes
             self.trace_, self.certificate_ = self.result_.trace, self.result_.certificate
             self.termination_status_ = self.result_.termination_status
-            right = self.model_.predict(x[problem.rows]) == labels[problem.rows]
-            self.training_accuracy_ = float(right.mean())
+            self.training_accuracy_ = math.nan
+            with suppress(OutOfTime), leaving_when(lambda: budget.over(CHECK_GRACE_SEC)):
+                right = self.model_.predict(x[problem.rows]) == labels[problem.rows]
+                self.training_accuracy_ = float(right.mean())
             tell(self, "%s; chosen: %s", self.result_, chosen)
             end_if_interrupted(bool(noted), self.result_)
             warn_of_limits(self, self.result_)
@@ -299,14 +275,18 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         )
         return [_Settings(k, tau, limit) for k, tau, limit in product(*ordered)]
 
-    def _choose(self, problem: MulticlassMargin, candidates: list[_Settings]) -> _Settings:
+    def _choose(self, problem: MulticlassMargin, candidates: list[_Settings], ends: float | None) -> _Settings:
         data = problem.data
         held_out = [part for part in self._parts_held_out(data, problem.rows) if part.any()]
-        tasks = [(data, candidate, part) for candidate in candidates for part in held_out]
+        tasks = [(data, candidate, part, ends) for candidate in candidates for part in held_out]
         counts = run_until_interrupted(self._rightly_classified, tasks, self.n_jobs)
+        first = candidates[0]
         candidates = candidates[: len(counts) // max(1, len(held_out))]
         if not candidates:
-            raise KeyboardInterrupt
+            if ends is None or stop_asked():
+                raise KeyboardInterrupt
+            logger.warning("the time limit left no time to try any candidate: %s is taken", first)
+            return first
         counts = counts[: len(candidates) * len(held_out)]
         right = np.array(counts, dtype=np.float64).reshape(len(candidates), len(held_out))
         rates = right.sum(axis=1) / max(1, sum(int(part.sum()) for part in held_out))
@@ -326,14 +306,21 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         folds = numeric_folds(alone, self.cv, self._seed)[copies.ravel()]
         return [folds == fold for fold in range(self.cv)]
 
-    def _rightly_classified(self, data: NumericDataset, settings: _Settings, held_out: NDArray[np.bool_]) -> int | None:
-        """Rows held out that are classified rightly; None when Ctrl-C cut the programs off."""
+    def _rightly_classified(
+        self, data: NumericDataset, settings: _Settings, held_out: NDArray[np.bool_], ends: float | None
+    ) -> int | None:
+        """Rows held out that are classified rightly; None when Ctrl-C or the end of the time cut the programs off."""
+        left = None if ends is None else ends - now()
+        if left is not None and left <= 0:
+            return None
         problem = self._problem(data.z[~held_out], data.codes[~held_out], settings, fewer_components=True, tells=False)
-        result = self._solved(problem, settings, None)
-        cut = any(part.termination_status is TerminationStatus.INTERRUPTED for part in result.parts)
+        result = self._solved(problem, settings, left)
+        cut = any(part.termination_status in _CUT_OFF for part in result.parts)
         if cut or stop_asked():
             return None
-        return int((result.model.predict(data.z[held_out]) == data.codes[held_out]).sum())
+        with suppress(OutOfTime), leaving_when(lambda: ends is not None and now() >= ends):
+            return int((result.model.predict(data.z[held_out]) == data.codes[held_out]).sum())
+        return None
 
     # -- the programs -------------------------------------------------------------------------------------------
 
@@ -349,19 +336,3 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         solver = ExteriorPenaltySolver(inner=self.inner, max_iterations=chosen.iterations, restarts=0)
         verbose = True if checked_verbosity(self.verbose) > 1 else None
         return solve_parts(problem, solver, time_limit=time_limit, seed=problem.seed, verbose=verbose)
-
-
-def _parts(problem: MulticlassMargin, result: Result) -> tuple[CMMPart, ...]:
-    """The results of the parts, with labels and rows of the training data."""
-    labels = problem.data.classes
-    margins = problem.margins(result.model)
-    return tuple(
-        CMMPart(
-            labels[part.positive],
-            None if part.negative is None else labels[part.negative],
-            result.parts[k],
-            margins[k],
-            problem.violated_in(result.model, k),
-        )
-        for k, part in enumerate(problem.parts)
-    )

@@ -67,6 +67,11 @@ class Formulation(ABC):
         return None
 
     @property
+    def hurries(self) -> bool:
+        """Whether `trivial_start` looks at the clock and falls back on something cheaper; the others cost little."""
+        return False
+
+    @property
     def watched(self) -> bool:
         """Whether held-out samples choose among the iterates, and not the objective alone."""
         return False

@@ -1,5 +1,6 @@
 """Bayes classifiers whose class-conditional densities are Gaussian mixtures."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import combinations
@@ -13,6 +14,7 @@ from scipy.special import expit, log_expit, softmax
 
 from mmbn_opt._arguments import listed, shown
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt._budget import leave_in_time
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.numeric import NumericDataset, as_matrix
 from mmbn_opt.exceptions import InputError
@@ -76,7 +78,15 @@ class MixturePart:
 
     def log_joint(self, z: FloatArray) -> FloatArray:
         """``log P(group) + log p(z | group)``, shape (n_samples, n_groups); the prior where every density is 0."""
-        log_density = np.column_stack([density.log_density(z) for density in self.densities])
+        return self.joint_of(self.log_densities(z))
+
+    def log_densities(self, z: FloatArray) -> FloatArray:
+        """``log p(z | group)``, shape (n_samples, n_groups)."""
+        return np.column_stack([density.log_density(z) for density in self.densities])
+
+    def joint_of(self, log_density: FloatArray) -> FloatArray:
+        """`log_joint` of what `log_densities` returned, which stays as it is."""
+        log_density = log_density.copy()
         impossible = (log_density <= 0.5 * LOWEST_LOG_DENSITY).all(axis=1)
         log_density[impossible] = 0.0
         joint: FloatArray = log_density + self.log_prior
@@ -243,15 +253,33 @@ class MixtureClassifier:
         if self.rule is DecisionRule.BAYES or self.n_classes == 2:
             return self.parts[0].log_joint(z)
         if self.rule is DecisionRule.ONE_VS_REST:
-            return np.column_stack([part.decision(z) for part in self.parts])
+            odds = []
+            for part in self.parts:
+                leave_in_time()
+                odds.append(part.decision(z))
+            return np.column_stack(odds)
         return self._max_wins(z)
 
     def _max_wins(self, z: FloatArray) -> FloatArray:
+        # Parts that were not learned share the densities of their classes.
+        uses = Counter(id(density) for part in self.parts for density in part.densities)
+        known: dict[int, FloatArray] = {}
+
+        def log_density(density: MixtureDensity) -> FloatArray:
+            if id(density) in known:
+                return known[id(density)]
+            values = density.log_density(z)
+            if uses[id(density)] > 1:
+                known[id(density)] = values
+            return values
+
         votes = np.zeros((len(z), self.n_classes))
         losses = np.zeros((len(z), self.n_classes))
         for part in self.parts:
+            leave_in_time()
             (a,), (b,) = part.groups
-            odds = part.decision(z)
+            joint = part.joint_of(np.column_stack([log_density(density) for density in part.densities]))
+            odds = joint[:, 0] - joint[:, 1]
             votes[:, a] += odds >= 0
             votes[:, b] += odds < 0
             losses[:, a] -= log_expit(odds)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mmbn_opt.data.numeric import NumericDataset, plain
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.mixtures.classifier import DecisionRule, MixtureClassifier, MixturePart
+from mmbn_opt.mixtures.density import MixtureDensity
 
 __all__ = ["BinaryPart", "binary_parts", "join_parts", "part_model"]
 
@@ -44,8 +45,9 @@ class BinaryPart:
 
     def groups(self, n_classes: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Class codes of either group."""
-        others = tuple(c for c in range(n_classes) if c != self.positive)
-        return (self.positive,), others if self.negative is None else (self.negative,)
+        if self.negative is not None:
+            return (self.positive,), (self.negative,)
+        return (self.positive,), tuple(c for c in range(n_classes) if c != self.positive)
 
 
 def binary_parts(data: NumericDataset, strategy: str) -> tuple[BinaryPart, ...]:
@@ -70,13 +72,17 @@ def binary_parts(data: NumericDataset, strategy: str) -> tuple[BinaryPart, ...]:
     pairs: list[tuple[int, int | None]] = list(combinations(codes, 2))
     if strategy == str(DecisionRule.ONE_VS_REST) and data.n_classes > 2:
         pairs = [(c, None) for c in codes]
+    ordered = np.lexsort(data.z.T[::-1])
+    by_class = ordered[np.argsort(data.codes[ordered], kind="stable")]
+    members = np.split(by_class, np.cumsum(data.counts())[:-1])
     parts = []
     for positive, negative in pairs:
-        rows = np.flatnonzero((data.codes == positive) | (negative is None) | (data.codes == negative))
-        rows = rows[np.lexsort([*data.z[rows].T[::-1], data.codes[rows] != positive])]
+        rivals = ordered[data.codes[ordered] != positive] if negative is None else members[negative]
+        rows = np.concatenate([members[positive], rivals])
         rival = "the rest" if negative is None else str(plain(data.classes[negative]))
         name = f"{plain(data.classes[positive])} against {rival}"
-        parts.append(BinaryPart(positive, negative, name, rows, np.where(data.codes[rows] == positive, 0, 1)))
+        labels = np.repeat([0, 1], [len(members[positive]), len(rivals)])
+        parts.append(BinaryPart(positive, negative, name, rows, labels))
     return tuple(parts)
 
 
@@ -89,11 +95,20 @@ def join_parts(
     class_name: str = "class",
 ) -> MixtureClassifier:
     """One classifier of the binary ones, each learned from the standardised samples ``data.z[part.rows]``."""
+    rescaled: dict[tuple[int, int, int], MixtureDensity] = {}
+
+    def over_whole(model: MixtureClassifier, density: MixtureDensity) -> MixtureDensity:
+        """The density over the samples of all parts; one that several parts share stays one object."""
+        key = id(density), id(model.location), id(model.scale)
+        if key not in rescaled:
+            rescaled[key] = density.rescaled(model.location, model.scale)
+        return rescaled[key]
+
     joined = tuple(
         MixturePart(
             part.groups(data.n_classes),
             model.parts[0].log_prior,
-            tuple(density.rescaled(model.location, model.scale) for density in model.parts[0].densities),
+            tuple(over_whole(model, density) for density in model.parts[0].densities),
         )
         for part, model in zip(parts, models, strict=True)
     )

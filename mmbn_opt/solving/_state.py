@@ -3,14 +3,14 @@
 import logging
 import math
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt._budget import Budget, OutOfTime, leaving_when
+from mmbn_opt._budget import Budget, OutOfTime, leaving_when, now
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.programs.base import Program, ProgramKind
 from mmbn_opt.results.bounds import ObjectiveBounds
@@ -28,6 +28,9 @@ RunCallback = Callable[[TraceRecord], bool | None]
 """Called with each new trace record, in the formulation's sense; a true return value asks the run to stop."""
 
 FEASIBILITY_TOLERANCE = 1e-6
+
+HEURISTICS = 1 / 3
+"""Share of the budget that starts get at most; they end by count long before on most data."""
 
 ROUNDING = 1e-13
 """Relative rounding error of a sum over the samples, whose scale is that of the formulation's own bound."""
@@ -72,6 +75,11 @@ class SolveState:
     def no_leave(self) -> bool:
         """Whether the time is up, or an early end is asked for."""
         return self.stop_requested or self.budget.over()
+
+    def heuristics_over(self) -> bool:
+        """Whether the share of the time that starts may take is up."""
+        deadline = self.budget.within(HEURISTICS)
+        return deadline is not None and now() >= deadline
 
     def should_end(self) -> bool:
         """Whether there is nothing left to do, or no leave to do it."""
@@ -148,7 +156,10 @@ class SolveState:
     def offer_trivial(self) -> None:
         """Offer the model and the bound that cost next to nothing, so that there always is a model."""
         formulation = self.formulation
-        trivial = formulation.trivial_start()
+        with ExitStack() as block:
+            if formulation.hurries and self.budget.limit is not None:
+                block.enter_context(leaving_when(self.heuristics_over))
+            trivial = formulation.trivial_start()
         bound: float | None = None
         with leaving_when(self.no_leave), suppress(OutOfTime):
             bound = formulation.trivial_bound()
@@ -164,8 +175,7 @@ class SolveState:
             self.offer(formulation.adopt(model, self.kind), "given start", event="start")
         if given == [] or self.should_end():
             return
-        # Heuristics get at most a third of the budget; they end by count long before on most data.
-        deadline = self.budget.within(1 / 3)
+        deadline = self.budget.within(HEURISTICS)
         for start in formulation.starts(seed=seed, deadline=deadline):
             self.offer(start.model, start.source, event="start")
             if self.should_end():

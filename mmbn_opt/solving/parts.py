@@ -1,23 +1,38 @@
 """Several binary programs as one run: each is solved and certified by itself, and one result speaks for all."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mmbn_opt._arguments import check_arguments
-from mmbn_opt._budget import Budget, noting_signals, until_interrupted
+from mmbn_opt._budget import (
+    Budget,
+    OutOfTime,
+    leave_in_time,
+    leaving_when,
+    noting_signals,
+    now,
+    stop_asked,
+    until_interrupted,
+)
+from mmbn_opt.formulations.checks import in_time
 from mmbn_opt.formulations.mixture.constrained import ConstrainedMaximumMargin
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
+from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.result import Certificate, Check, CheckSubject, Result, Seconds
 from mmbn_opt.results.status import SolutionStatus, TerminationStatus
 from mmbn_opt.results.trace import TraceRecord, TraceRecorder
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.ending import OBJECTIVE_TOLERANCE
+from mmbn_opt.solving._state import HEURISTICS
+from mmbn_opt.solving._unreached import is_checked, not_reached
 from mmbn_opt.solving.certificate import NO_BOUND
 from mmbn_opt.solving.dispatch import solve
+from mmbn_opt.solving.job import CHECK_GRACE_SEC
 from mmbn_opt.solving.settings import SolveSettings
 
 __all__ = ["solve_parts", "worst_status"]
@@ -27,6 +42,12 @@ _SEVERITY = (
     TerminationStatus.ITERATION_LIMIT, TerminationStatus.TIME_LIMIT, TerminationStatus.INTERRUPTED,
     TerminationStatus.NUMERICAL_ERROR,
 )  # fmt: skip
+
+SHORTEST_SEC = 0.03
+"""With less than this a program ends at its start."""
+
+NOT_REACHED_SEC = 3e-4
+"""What the result of a part takes that is not reached."""
 
 _OF_VIOLATIONS = (CheckSubject.SAMPLES, CheckSubject.VECTOR)
 """Checks of a part that fail with the samples that miss xi, which the whole has its own checks for."""
@@ -62,8 +83,9 @@ def solve_parts(
 ) -> Result:
     """Solve the binary programs of a problem one after the other.
 
-    The time that is left is shared among the parts to come. After an interruption the parts that were not reached keep
-    their start.
+    The time that is left is shared among the parts to come. Parts that it does not reach keep their start, as after an
+    interruption; where the time did not even suffice for that, they stand at one Gaussian a class. What is left
+    unchecked for lack of time is said in the certificate.
 
     Parameters
     ----------
@@ -103,15 +125,18 @@ def _solve_parts(
     settings: SolveSettings,
     callback: Callable[[TraceRecord], bool | None] | None,
 ) -> Result:
-    """Inside a scope in which Ctrl-C is noted: once it was, each part to come ends at its start."""
+    """Inside a scope in which Ctrl-C is noted: once it was, the parts to come keep their start."""
     budget = Budget(settings.time_limit)
     course = _Course(problem, callback)
     parts: list[Result] = []
     with until_interrupted() as cut:
-        course.begin()
+        course.begin(budget)
     interrupted = bool(cut)
     for index, formulation in enumerate(problem.binaries):
-        left = None if budget.limit is None else budget.left() / (len(problem.parts) - index)
+        left = _share(budget, len(problem.parts) - index)
+        if parts and (interrupted or left == 0.0):
+            parts.append(not_reached(problem, index, parts[0], budget, interrupted=interrupted))
+            continue
 
         def run(left: float | None, index: int = index, formulation: ConstrainedMaximumMargin = formulation) -> Result:
             course.turn_to(index, parts)
@@ -126,7 +151,18 @@ def _solve_parts(
             part = run(0.0)
         interrupted = interrupted or part.termination_status is TerminationStatus.INTERRUPTED
         parts.append(replace(part, part=problem.parts[index].name))
-    return _together(problem, parts, course, interrupted, budget.elapsed())
+    return _together(problem, parts, course, interrupted, budget)
+
+
+def _share(budget: Budget, n_parts: int) -> float | None:
+    """An equal share of the time that is left, but no less than what one program needs to get anywhere.
+
+    Some time is set aside for the results of parts that will not be reached.
+    """
+    if budget.limit is None:
+        return None
+    left = max(0.0, budget.left() - min(NOT_REACHED_SEC * (n_parts - 1), 0.5 * budget.limit))
+    return min(left, max(left / n_parts, SHORTEST_SEC))
 
 
 class _Course:
@@ -135,18 +171,25 @@ class _Course:
     def __init__(self, problem: MulticlassMargin, callback: Callable[[TraceRecord], bool | None] | None) -> None:
         self.recorder = TraceRecorder(problem.sense, listener=self._tell)
         self.callback = callback
-        self.values: list[float | None] = []
-        self.start = problem.binaries[0].trivial_start().source
-        for binary in problem.binaries:
-            start = binary.trivial_start().model
-            self.values.append(None if binary.infeasibility(start) > 0 else binary.evaluate(start))
+        self.values: list[float | None] = [None] * len(problem.parts)
+        self.problem = problem
         self.stop = False
         self.index = 0
         self.iterations_before = 0
 
-    def begin(self) -> None:
-        """Tell of the start."""
-        self.recorder.record(primal=self._sum(), iterations=0, event="start", source=self.start)
+    def begin(self, budget: Budget) -> None:
+        """Compute the starts and tell of them, those that a share of the time suffices for."""
+        deadline = budget.within(HEURISTICS)
+        source = ""
+        with suppress(OutOfTime), leaving_when(lambda: stop_asked() or (deadline is not None and now() >= deadline)):
+            for index, binary in enumerate(self.problem.binaries):
+                leave_in_time()
+                start = binary.trivial_start()
+                source = source or start.source
+                if binary.infeasibility(start.model) == 0:
+                    self.values[index] = binary.evaluate(start.model)
+        source = source or self.problem.start_at_hand(0).source
+        self.recorder.record(primal=self._sum(), iterations=0, event="start", source=source)
 
     def turn_to(self, index: int, parts: Sequence[Result]) -> None:
         """The next part begins."""
@@ -173,13 +216,17 @@ class _Course:
 
 
 def _together(
-    problem: MulticlassMargin, parts: list[Result], course: _Course, interrupted: bool, seconds: float
+    problem: MulticlassMargin, parts: list[Result], course: _Course, interrupted: bool, budget: Budget
 ) -> Result:
     model = problem.join([part.model for part in parts])
-    value, feasible = problem.evaluate(model), problem.infeasibility(model) == 0.0
+    value, feasible = None, False
+    with suppress(OutOfTime), leaving_when(lambda: budget.over(CHECK_GRACE_SEC)):
+        value, feasible = problem.evaluate(model), problem.infeasibility(model) == 0.0
     iterations = sum(int(part.stats.get("iterations") or 0) for part in parts)
     course.recorder.record(primal=value if feasible else None, iterations=iterations, source=parts[-1].solver_name)
     trace = course.recorder.finish(iterations=iterations, source=parts[-1].solver_name)
+    with leaving_when(lambda: budget.over(CHECK_GRACE_SEC)):
+        certificate = Certificate(_checks(problem, model, parts, value, trace.bounds))
     status = worst_status(part.termination_status for part in parts)
     if interrupted:
         status = worst_status((status, TerminationStatus.INTERRUPTED))
@@ -187,7 +234,7 @@ def _together(
     sizes = [part.program_size for part in parts if part.program_size is not None]
     return Result(
         model=model,
-        certificate=Certificate((*problem.check(model), *_checks(problem, parts, value, trace.bounds))),
+        certificate=certificate,
         termination_status=status,
         solution_status=max((part.solution_status for part in parts), key=_SOLUTION_SEVERITY.index),
         raw_status="; ".join(
@@ -203,7 +250,7 @@ def _together(
         solver_rule=parts[0].solver_rule,
         seconds=Seconds(
             **{name: sum(getattr(p.seconds, name) for p in parts) for name in ("build", "heuristics", "solve")},
-            total=seconds,
+            total=budget.elapsed(),
         ),
         program_size=None
         if len(sizes) < len(parts)
@@ -219,22 +266,48 @@ def _together(
     )
 
 
-def _checks(problem: MulticlassMargin, parts: list[Result], value: float, bounds: ObjectiveBounds) -> list[Check]:
-    apart = float(sum(binary.evaluate(part.model) for binary, part in zip(problem.binaries, parts, strict=True)))
+def _checks(
+    problem: MulticlassMargin,
+    model: MixtureClassifier,
+    parts: list[Result],
+    value: float | None,
+    bounds: ObjectiveBounds,
+) -> tuple[Check, ...]:
+    return (
+        *in_time("every sample beyond xi", lambda: problem.check(model)),
+        *in_time("objective", lambda: _check_objective(problem, parts, value, bounds)),
+        _check_parts(problem, parts),
+        Check("bound", None, NO_BOUND, claims=False),
+    )
+
+
+def _check_objective(
+    problem: MulticlassMargin, parts: list[Result], value: float | None, bounds: ObjectiveBounds
+) -> Check:
+    if value is None:
+        raise OutOfTime
+    apart = 0.0
+    for binary, part in zip(problem.binaries, parts, strict=True):
+        leave_in_time()
+        apart += binary.evaluate(part.model)
     agrees = abs(value - apart) <= OBJECTIVE_TOLERANCE * max(1.0, abs(value))
     reported = bounds.primal_bound
     if reported is not None:
         agrees = agrees and abs(value - reported) <= OBJECTIVE_TOLERANCE * max(1.0, abs(value))
     claim = "violations: no margin is claimed" if reported is None else f"{reported:.6f} reported"
+    return Check(
+        "objective", agrees, f"{value:.6f} recomputed from the joined model, {apart:.6f} part by part, {claim}"
+    )
+
+
+def _check_parts(problem: MulticlassMargin, parts: list[Result]) -> Check:
     failures = [
         f"{name.name}: {check.name}"
         for name, part in zip(problem.parts, parts, strict=True)
         for check in part.certificate.failures
         if check.about not in _OF_VIOLATIONS
     ]
-    n = len(parts)
-    return [
-        Check("objective", agrees, f"{value:.6f} recomputed from the joined model, {apart:.6f} part by part, {claim}"),
-        Check("parts", not failures, "; ".join(failures) or f"{n} of {n} passed their own checks"),
-        Check("bound", None, NO_BOUND, claims=False),
-    ]
+    n, left_out = len(parts), sum(not is_checked(part) for part in parts)
+    if left_out and not failures:
+        return Check("parts", None, f"{n - left_out} of {n} passed their own checks; no time was left for the others")
+    return Check("parts", not failures, "; ".join(failures) or f"{n} of {n} passed their own checks")

@@ -1,6 +1,6 @@
 """Two Gaussian mixtures with the largest margin between two classes, every sample on its side."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -17,14 +17,13 @@ from ...data.samples import Samples
 from ...exceptions import InputError, SizeLimitError
 from ...mixtures.classifier import DecisionRule, MixtureClassifier, MixturePart
 from ...mixtures.density import MixtureDensity
-from ...mixtures.fitting import em_density, k_means_density
 from ...programs.base import ProgramKind, ProgramSize
 from ...programs.nonlinear import ConstraintTargets, NonlinearProgram
 from ...results.result import Check
 from ...results.status import BoundKind, Sense
-from ..base import Formulation, Start
 from ._checks import check_samples
 from ._objective import CmmLayout, CmmObjective, parameter_box, soft_margin_of_ratios
+from ._starts import StartingMixtures
 from ._validation import HeldOut
 from .as_pyomo import cmm_model
 
@@ -37,7 +36,7 @@ FEASIBILITY_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class ConstrainedMaximumMargin(Formulation):
+class ConstrainedMaximumMargin(StartingMixtures):
     """Constrained maximum margin (CMM) between two classes with Gaussian-mixture densities.
 
     maximise  ``gamma' = -1/h log sum_{i in class 1} exp(-h r_i) - 1/h log sum_{i in class 2} exp(h r_i)``
@@ -79,6 +78,7 @@ class ConstrainedMaximumMargin(Formulation):
     start : {"best", "k-means", "em"}
         Where a solver begins: at k-means (section 3.2), at maximum likelihood by expectation-maximization (at k-means
         where values are missing or a class has fewer different samples than components), or at the better of the two.
+        Where a third of a time limit does not suffice for that, at one Gaussian a class.
     seed : int
         Of k-means.
     max_parameters : int
@@ -210,7 +210,7 @@ class ConstrainedMaximumMargin(Formulation):
         lower, upper = parameter_box(self.layout, self.data.z)
         return NonlinearProgram(
             objective.value_and_gradient,
-            x0=self.encode(self.trivial_start().model),
+            x0=self.encode(self._start_at_hand().model),
             lower=lower,
             upper=upper,
             constraints=objective.constraints,
@@ -282,43 +282,30 @@ class ConstrainedMaximumMargin(Formulation):
             data.classes, data.feature_names, DecisionRule.MAX_WINS, (part,), data.location, data.scale
         )
 
-    def _start(self, source: str, fit: Any) -> Start:
-        counts = self.data.counts()
-        densities = [
-            fit(self.data.z[self.data.codes == c], self.n_components, tau=self.tau, seed=self.seed) for c in range(2)
-        ]
-        model = self._model(float(np.log(counts[0] / counts[1])), densities)
-        return Start(self.recover(self.encode(model)), source)
-
-    def trivial_start(self) -> Start:
-        """A Gaussian a cluster of k-means (section 3.2), or what `start` names instead."""
-        return (self._likeliest if self.start == "em" else None) or self._k_means
-
-    @cached_property
-    def _k_means(self) -> Start:
-        return self._start("k-means", k_means_density)
-
-    def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
-        """Maximum likelihood beside the trivial start, where `start` leaves the choice to the solver."""
-        if self.start == "best" and self._likeliest is not None:
-            yield self._likeliest
-
-    @cached_property
-    def _likeliest(self) -> Start | None:
-        """Maximum likelihood by expectation-maximization, where no value is missing and the samples suffice."""
-        z, codes = self.data.z, self.data.codes
-        distinct = min(len(np.unique(z[codes == c], axis=0)) for c in range(2))
-        if self.data.has_missing or distinct < self.n_components:
-            return None
-        return self._start("expectation-maximization", em_density)
-
     def trivial_bound(self) -> None:
         """No bound is claimed: the program is not convex."""
         return
 
     def log_odds(self, model: MixtureClassifier) -> FloatArray:
         """``g_i = y_i (b + r_i)``, the log-odds of the true class of each sample, recomputed by the model."""
-        return self.signs * self._checked_part(model).decision(self._coordinates(model))
+        return self.measure(model)[1]
+
+    def measure(self, model: MixtureClassifier) -> tuple[float, FloatArray]:
+        """What `evaluate` and `log_odds` say of a classifier, in one pass; said again at once of the last two."""
+        for known, margin, odds in self._measured:
+            if known is model:
+                return margin, odds
+        part = self._checked_part(model)
+        log_density = part.log_densities(self._coordinates(model))
+        margin = soft_margin_of_ratios(log_density[:, 0] - log_density[:, 1], self.signs, self.h)[0]
+        joint = part.joint_of(log_density)
+        odds = self.signs * (joint[:, 0] - joint[:, 1])
+        self._measured[:] = [(model, margin, odds), *self._measured[:1]]
+        return margin, odds
+
+    @cached_property
+    def _measured(self) -> list[tuple[MixtureClassifier, float, FloatArray]]:
+        return []
 
     def _coordinates(self, model: MixtureClassifier) -> FloatArray:
         if np.array_equal(model.scale, self.data.scale) and np.array_equal(model.location, self.data.location):
@@ -327,10 +314,7 @@ class ConstrainedMaximumMargin(Formulation):
 
     def evaluate(self, model: MixtureClassifier) -> float:
         """Soft margin ``gamma'`` of a classifier on the data, in nats."""
-        part = self._checked_part(model)
-        z = self._coordinates(model)
-        log_ratio = part.densities[0].log_density(z) - part.densities[1].log_density(z)
-        return soft_margin_of_ratios(log_ratio, self.signs, self.h)[0]
+        return self.measure(model)[0]
 
     def violations(self, model: MixtureClassifier, xi: float | None = None) -> FloatArray:
         """By how much each sample misses its target, ``max(0, xi - g_i)``, shape (n_samples,)."""
@@ -359,7 +343,8 @@ class ConstrainedMaximumMargin(Formulation):
     def check(self, model: MixtureClassifier) -> tuple[Check, ...]:
         """Every sample beyond xi, or how many are not, which, and by how much; variances above tau."""
         missed, least = self.violated_samples(model), float(self.log_odds(model).min())
-        smallest = min(float(d.covariances.min()) for d in self._checked_part(model).densities)
+        units = (model.scale / self.data.scale) ** 2
+        smallest = min(float((d.covariances * units).min()) for d in self._checked_part(model).densities)
         return (
             check_samples(missed, self.data.n_samples, least, self.xi),
             Check("variances above tau", smallest >= self.tau, f"the smallest is {smallest:.3g}, tau is {self.tau:g}"),

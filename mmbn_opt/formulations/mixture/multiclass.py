@@ -1,6 +1,6 @@
 """Constrained maximum margin with more than two classes: a family of binary programs, and what they make together."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..._arguments import check_fields
+from ..._budget import leave_in_time
 from ...data.folds import take_rows
 from ...data.frames import as_pandas
 from ...data.numeric import NumericDataset, check_components, repeated_rows
@@ -17,7 +18,9 @@ from ...mixtures.classifier import MixtureClassifier
 from ...mixtures.parts import BinaryPart, binary_parts, join_parts, part_model
 from ...results.result import Check
 from ...results.status import BoundKind, Sense
+from ..base import Start
 from ._checks import check_samples
+from ._gaussians import ClassGaussians
 from .constrained import ConstrainedMaximumMargin
 
 __all__ = ["MulticlassMargin"]
@@ -118,18 +121,51 @@ class MulticlassMargin:
     def binary(self, index: int) -> ConstrainedMaximumMargin:
         """The formulation of a part, over the standardised samples; label 0 stands for its positive class."""
         part = self.parts[index]
-        n_components = self.n_components
-        if self.fewer_components:
-            n_components = min(n_components, int(np.bincount(part.labels).min()))
         return ConstrainedMaximumMargin(
-            self.data.z[part.rows], part.labels, n_components, self.h, self.xi, self.tau, self.penalty,
+            self.data.z[part.rows], part.labels, self._components(part), self.h, self.xi, self.tau, self.penalty,
             xi_growth=self.xi_growth, missing="marginalize", start=self.start, seed=self.seed, tells=False,
         )  # fmt: skip
 
+    def _components(self, part: BinaryPart) -> int:
+        return (
+            min(self.n_components, *np.bincount(part.labels).tolist()) if self.fewer_components else self.n_components
+        )
+
     @cached_property
     def binaries(self) -> tuple[ConstrainedMaximumMargin, ...]:
-        """The formulations of all parts."""
-        return tuple(self.binary(index) for index in range(len(self.parts)))
+        """The formulations of all parts; each takes up its samples when they are first looked at."""
+        first, data = self.binary(0), self.data
+        if not data.has_missing:
+            return (first, *(self._checked_binary(index, first) for index in range(1, len(self.parts))))
+        empty = np.isnan(data.z)
+        seen = np.array([~empty[data.codes == c].all(axis=0) for c in range(data.n_classes)])
+        made = [first]
+        for index, part in enumerate(self.parts[1:], 1):
+            groups = part.groups(data.n_classes)
+            if seen[[*groups[0], *groups[1]]].any(axis=0).all():
+                made.append(self._checked_binary(index, first))
+            else:
+                made.append(self.binary(index))  # says which feature has no value
+        return tuple(made)
+
+    def _checked_binary(self, index: int, first: ConstrainedMaximumMargin) -> ConstrainedMaximumMargin:
+        """What `binary` returns, without a check: the settings are the first part's, the samples those of `data`."""
+        part = self.parts[index]
+        own = {"X": self.data.z[part.rows], "y": part.labels, "n_components": self._components(part)}
+        settings = {f.name: getattr(first, f.name) for f in fields(first)}
+        made = object.__new__(ConstrainedMaximumMargin)
+        made.__dict__.update(settings | own)
+        return made
+
+    def start_at_hand(self, index: int) -> Start:
+        """The start of a part, or one Gaussian a class where it would have to be computed first."""
+        known = self.binaries[index].known_start()
+        part = self.parts[index]
+        return known or self._gaussians.start(part.groups(self.data.n_classes), self._components(part))
+
+    @cached_property
+    def _gaussians(self) -> ClassGaussians:
+        return ClassGaussians(self.data, self.tau)
 
     def join(self, models: list[MixtureClassifier]) -> MixtureClassifier:
         """The classifier that the parts' models make."""
@@ -141,11 +177,16 @@ class MulticlassMargin:
 
     def margins(self, model: MixtureClassifier) -> list[float]:
         """Soft margin of each part."""
-        return [binary.evaluate(self._alone(model, k)) for k, binary in enumerate(self.binaries)]
+        return [self.margin_in(model, k) for k in range(len(self.parts))]
+
+    def margin_in(self, model: MixtureClassifier, index: int) -> float:
+        """Soft margin of one part."""
+        return self._binary_in_time(index).evaluate(self._alone(model, index))
 
     def infeasibility(self, model: MixtureClassifier) -> float:
         """Euclidean norm of all violations; 0 where every sample meets its target in every part."""
-        return float(sum(b.infeasibility(self._alone(model, k)) ** 2 for k, b in enumerate(self.binaries)) ** 0.5)
+        missed = (self._binary_in_time(k).infeasibility(self._alone(model, k)) for k in range(len(self.parts)))
+        return float(sum(norm**2 for norm in missed) ** 0.5)
 
     def violated_samples(self, model: MixtureClassifier) -> pd.DataFrame:
         """The samples that miss xi, part by part, the worst first: part, row of the data, label, log-odds, miss."""
@@ -156,7 +197,7 @@ class MulticlassMargin:
 
     def violated_in(self, model: MixtureClassifier, index: int) -> pd.DataFrame:
         """The samples of one part that miss xi, the worst first: row of `X`, label, log-odds, violation."""
-        table = self.binaries[index].violated_samples(self._alone(model, index))
+        table = self._binary_in_time(index).violated_samples(self._alone(model, index))
         rows = self.parts[index].rows[table["row"]]
         return table.assign(row=self.rows[rows], label=self.data.classes[self.data.codes[rows]])
 
@@ -169,4 +210,19 @@ class MulticlassMargin:
         return check_samples(self.violated_in(model, k), len(part.rows), least, self.xi, part=part.name)
 
     def _alone(self, model: MixtureClassifier, k: int) -> MixtureClassifier:
-        return part_model(model, k, self.binaries[k].data.feature_names)
+        """The part as a classifier by itself, the same object for the same classifier."""
+        if self._taken_apart.get(-1) is not model:
+            self._taken_apart.clear()
+            self._taken_apart[-1] = model
+        if k not in self._taken_apart:
+            self._taken_apart[k] = part_model(model, k, self.binaries[k].data.feature_names)
+        return self._taken_apart[k]
+
+    @cached_property
+    def _taken_apart(self) -> dict[int, MixtureClassifier]:
+        """Parts of the classifier that was looked at last, which is number -1."""
+        return {}
+
+    def _binary_in_time(self, index: int) -> ConstrainedMaximumMargin:
+        leave_in_time()
+        return self.binaries[index]
