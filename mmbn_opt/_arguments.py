@@ -14,7 +14,7 @@ from typing import Any, Literal, SupportsIndex, Union, get_args, get_origin
 
 import numpy as np
 
-from .exceptions import InputError
+from .exceptions import InputError, WrongTypeError
 
 __all__ = [
     "check_arguments",
@@ -277,7 +277,7 @@ def _check(name: str, value: Any, hint: Any) -> None:
     cures = [CURES[kind.__name__] for kind in _options(hint) if inspect.isclass(kind) and kind.__name__ in CURES]
     if tuple[str, str] in get_args(hint):
         cures.append('[("a", "b")] stands for the edge from a to b.')
-    raise InputError(" ".join([f"{name} must be {_in_words(hint)}, got {described(value)}.", *cures]))
+    raise WrongTypeError(" ".join([f"{name} must be {_in_words(hint)}, got {described(value)}.", *cures]))
 
 
 def _options(hint: Any) -> tuple[Any, ...]:

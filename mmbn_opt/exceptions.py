@@ -14,6 +14,10 @@ class InputError(MmbnError, ValueError):
     """The input cannot be used: the message names the column, the value and the cure."""
 
 
+class WrongTypeError(InputError, TypeError):
+    """An argument or a cell is of another type than what is needed; a TypeError too, as scikit-learn expects it."""
+
+
 class FormatError(InputError):
     """A file is not what its name or its first lines promise."""
 

@@ -1,5 +1,6 @@
 """``mmbn-opt predict``: classes and probabilities of new rows."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
 from mmbn_opt.cli.remarks import remark
+from mmbn_opt.cli.wording import in_options
 
 __all__ = ["predict"]
 
@@ -94,7 +96,11 @@ def predict(
         probabilities = fitted.predict_proba(frame)
     else:
         name, classes, states = fitted.target.name, fitted.classes, list(fitted.target.states)
-        probabilities = fitted.predict_proba(frame, unseen=unseen.value)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            probabilities = fitted.predict_proba(frame, unseen=unseen.value)
+        for one in told:
+            remark(in_options(str(one.message)))
     table = pd.DataFrame({name: classes[np.argmax(probabilities, axis=1)]})
     for k, label in enumerate(states):
         table[f"P({name}={label})"] = probabilities[:, k]

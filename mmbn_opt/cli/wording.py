@@ -49,6 +49,7 @@ _PHRASES: tuple[tuple[str, str], ...] = (
     (r"use the binary soft margin \(", "use --score sbm ("),
     (r"^kinds names ", "--categorical or --numeric names "),
     (r"(?<=[\])\d]) or None(?=, got)", ""),
+    (r', ("\w+") or None(?=, got)', r" or \1"),
     (r"(must be a (?:finite )?number of \w+ > ?=? ?0) or None", r"\1"),
     (r"discretize=False", "--no-discretize"),
     (r"discretize=True", "no --no-discretize"),

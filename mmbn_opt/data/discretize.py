@@ -17,7 +17,7 @@ from mmbn_opt.data._mdlp import interval_labels, mdlp_cut_points
 from mmbn_opt.data.cells import has_moments, moments_as_numbers, numbers_in
 from mmbn_opt.data.frames import as_pandas, n_rows_of, rows_of
 from mmbn_opt.data.weights import row_weights
-from mmbn_opt.exceptions import InputError
+from mmbn_opt.exceptions import InputError, WrongTypeError
 
 __all__ = ["MDLPDiscretizer", "interval_labels", "mdlp_cut_points"]
 
@@ -158,7 +158,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             except TypeError as error:
                 if issparse(X):
                     raise
-                raise InputError(f"X must be a table of numbers, got {described(X)}: {error}.") from error
+                raise WrongTypeError(f"X must be a table of numbers, got {described(X)}: {error}.") from error
             names = [str(j) for j in range(matrix.shape[1])]
         infinite = np.isinf(matrix).sum(axis=0)
         if infinite.any():

@@ -301,5 +301,8 @@ def _is_text(values: pd.Series) -> bool:
 
 def _texts(values: pd.Series) -> list[str]:
     """The different cells of a column that is text, without blanks around them."""
-    cells = values.cat.categories if isinstance(values.dtype, pd.CategoricalDtype) else pd.unique(values.dropna())
+    try:
+        cells = values.cat.categories if isinstance(values.dtype, pd.CategoricalDtype) else pd.unique(values.dropna())
+    except TypeError:  # a cell that is no label; who makes states of them says which
+        return []
     return [str(cell).strip() for cell in cells]

@@ -201,8 +201,8 @@ class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimat
         return read_features(self, X, reset=False)
 
     def _check_settings(self) -> None:
-        check_arguments(type(self).__init__, vars(self))
         checked_verbosity(self.verbose)
+        check_arguments(type(self).__init__, vars(self))
         for name in _POLICIES:
             _check_policy(self, name)
 

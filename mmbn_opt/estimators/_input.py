@@ -19,7 +19,7 @@ from mmbn_opt.data.cells import has_moments, moments_as_numbers
 from mmbn_opt.data.discrete import check_columns, named_by_text
 from mmbn_opt.data.frames import as_pandas, n_rows_of, objects_of, rows_of, with_columns
 from mmbn_opt.data.weights import row_weights
-from mmbn_opt.exceptions import InputError
+from mmbn_opt.exceptions import InputError, WrongTypeError
 
 __all__ = [
     "Labels",
@@ -150,7 +150,7 @@ def read_numbers(estimator: BaseEstimator, X: Any, *, reset: bool, allow_nan: bo
     except TypeError as error:
         if sparse.issparse(X):
             raise
-        raise InputError(
+        raise WrongTypeError(
             f"X must be a table of numbers (n_samples, n_features), got {described(X)}: {error}."
         ) from error
     if reset:

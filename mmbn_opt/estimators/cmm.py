@@ -253,13 +253,13 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
     # -- the choice ---------------------------------------------------------------------------------------------
 
     def _check_settings(self) -> None:
+        seconds_left(self.time_limit, now())
+        checked_verbosity(self.verbose)
         check_arguments(type(self).__init__, vars(self))
         choice_of("strategy", self.strategy, ("one-vs-one", "one-vs-rest"))
         choice_of("start", self.start, ("k-means", "em"))
         if not np.iterable(self.cv):
             whole("cv", self.cv, 2, expected="a number of folds of at least 2, or a list of (train, test) row numbers")
-        seconds_left(self.time_limit, now())
-        checked_verbosity(self.verbose)
 
     def _candidates(self) -> list[_Settings]:
         components = values_of("n_components", self.n_components, COMPONENTS)

@@ -174,6 +174,7 @@ def test_013_a_large_model_is_named_with_its_largest_tables_before_it_is_written
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     network = named_rows()
+    caplog.clear()  # names of rows are told, which is another matter
     with caplog.at_level(logging.WARNING):
         network.save(tmp_path / "model.json")
     assert caplog.text == ""

@@ -56,6 +56,7 @@ CMM = mm.CMMClassifier
     ],
 )
 @pytest.mark.usefixtures("processor_clock")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_classifier_keeps_its_limit(n: int, d: int, k: int, settings: dict[str, Any]) -> None:
     limit = 0.3
     X, y = overlapping(n, d, k)
@@ -77,6 +78,7 @@ def test_a5_what_no_time_was_left_for_is_said() -> None:
     assert result.model.score(X, y) > 0.2
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a5_without_time_for_checks_none_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     import mmbn_opt.solving._unreached
     import mmbn_opt.solving.parts

@@ -175,9 +175,9 @@ TWO = "a,kind\n" + "".join(f"{i}.5,{'x' if i < 5 else 'y'}\n" for i in range(10)
         (TWO.replace("y", "x"), [], "The class column holds one class only, 'x'"),
         (TWO.replace("3.5", "?"), [], "Missing values (NaN) in column 'a' (1)"),
         (TWO.replace("3.5", "much"), [], "Columns ['a'] are not numeric"),
-        (TWO.replace("3.5,x", "3.5,?"), [], "The class column has 1 missing labels"),
+        (TWO.replace("3.5,x", "3.5,?"), [], "The class column 'kind' is missing in 1 of 10 rows"),
         (TWO.replace("3.5", "1e200"), [], "Column 'a' holds 1e+200 in row 3"),
-        ("a,kind\n", [], "The table has no rows"),
+        ("a,kind\n", [], "have no rows"),
         (TWO, ["--target", "label"], "label"),
     ],
 )  # fmt: skip

@@ -93,7 +93,9 @@ def test_fewer_candidates_are_exported(corral, tmp_path):
     few = ("--format", "jkl", "--candidates", 1, "--out", path)
     process = run("export", "--data", corral, "--target", "class", "--score", "bic", *few)
     assert process.returncode == 0, process.stderr
-    rule = mm.restrict_candidates(mm.DiscreteDataset.from_frame(pd.read_csv(corral, dtype=str), "class"), k=1)
+    rule = mm.restrict_candidates(
+        mm.DiscreteDataset.from_frame(pd.read_csv(corral, dtype=str), "class"), k=1, score="bic"
+    )
     scores = read_jkl(path)
     names = list(scores)
     assert names[-1] == "class"
@@ -335,7 +337,7 @@ def test_parameters_refuse_unknown_methods_and_structures(corral, tmp_path):
         (["--lam", "0"], "--lam must be a number > 0 or \"cv\", got '0'"),
         (["--lam", "much"], "--lam must be a number > 0 or \"cv\", got 'much'"),
         (["--lam", "1", "--B", "2", "--method", "relaxation"], "Give --lam or --B, not both."),
-        (["--iterations", "few"], "--iterations must be a whole number >= 0, \"cv\" or None, got 'few'"),
+        (["--iterations", "few"], "--iterations must be a whole number >= 0 or \"cv\", got 'few'"),
         (["--lam", "cv", "--method", "cg-cl"], "--lam cv chooses the scale of cg-mm"),
         (["--validation", "1.5"], "--validation must be a share of the rows in (0, 1), got 1.5"),
     ):

@@ -313,5 +313,5 @@ def test_wrong_input_is_named(xor, arguments, message):
 def test_formulations_must_be_some(xor):
     with pytest.raises(mm.InputError, match="formulations is empty"):
         mm.compare([])
-    with pytest.raises(mm.InputError, match="must hold formulations, got DiscreteDataset"):
+    with pytest.raises(mm.InputError, match="formulations must be a Formulation or a list"):
         mm.compare([xor])

@@ -48,7 +48,7 @@ def test_a_class_keeps_what_it_needs_and_too_small_a_share_is_refused() -> None:
     X, y = samples()
     data = NumericDataset.from_arrays(X, y)
     assert np.bincount(y[draw_held_out(data, 0.9, keep=6, seed=0)]).tolist() == [8, 3, 1]
-    with pytest.raises(InputError, match=r"A share of 0\.01 of 30 rows leaves no row"):
+    with pytest.raises(InputError, match=r"validation=0\.01 of 30 rows leaves no row"):
         draw_held_out(data, 0.01, keep=1, seed=0)
 
 

@@ -25,7 +25,7 @@ _RETRY_DELAY = 1.0  # seconds
 
 def load_openml(
     name: str,
-    version: int = 1,
+    version: int | str = 1,
     *,
     target: str | None = None,
     data_home: str | os.PathLike[str] | None = None,
@@ -106,7 +106,7 @@ def load_openml(
     return _described(bunch, name, version)
 
 
-def _described(bunch: Any, name: str, version: int) -> tuple[pd.DataFrame, DatasetInfo]:
+def _described(bunch: Any, name: str, version: int | str) -> tuple[pd.DataFrame, DatasetInfo]:
     if len(bunch.target_names) != 1:
         named = ", ".join(map(repr, bunch.target_names)) or "none"
         raise InputError(
