@@ -247,10 +247,10 @@ def check_arguments(function: Any, given: Mapping[str, Any]) -> None:
     ...     return 2 * n
     >>> twice([2])
     Traceback (most recent call last):
-    mmbn_opt.exceptions.InputError: n must be a whole number, got [2].
+    mmbn_opt.exceptions.WrongTypeError: n must be a whole number, got [2].
     >>> twice(2, "ab")
     Traceback (most recent call last):
-    mmbn_opt.exceptions.InputError: names must be a list of texts, got 'ab'.
+    mmbn_opt.exceptions.WrongTypeError: names must be a list of texts, got 'ab'.
     """
     for name, hint in _hints(function):
         if name in given:

@@ -74,7 +74,8 @@ def headline(result: Result) -> Headline:
         ("Gap", percent(bounds.gap_rel)),
         ("Time", f"{number(result.seconds.total, 3)} s"),
     ]
-    if bounds.primal_bound is not None and bounds.dual_bound is None:
+    unclaimed = any(not check.claims for check in result.certificate.checks)
+    if bounds.dual_bound is None and (unclaimed or bounds.primal_bound is not None):
         # No bound is claimed: a dash and "unknown" would only ask for an explanation.
         figures = [figures[0], figures[-1]]
     stalled = status is TerminationStatus.SLOW_PROGRESS
