@@ -96,9 +96,8 @@ def weighed_parts(
     ends = np.round(np.cumsum(weight[order]) / piece, 6)
     starts = np.concatenate([[0.0], ends[:-1]])
     pieces = np.bincount(codes, weights=weight, minlength=len(merged.target.states)) / piece
-    alone = (
-        pieces[codes[order]] < 2 - 1e-6
-    )  # such a class is learned from: without it there may be nothing to tell apart
+    # A class of a single piece is learned from: without it there may be nothing to tell apart.
+    alone = pieces[codes[order]] < 2 - 1e-6
     parts = []
     for fold in range(1 if ends[-1] > one_above else n_folds):
         share = np.zeros(len(order))

@@ -62,7 +62,8 @@ def test_the_parts_share_all_weight_out_and_every_class_is_learned_from(given_da
     for train, held in parts:
         assert train.total_weight + held.total_weight == pytest.approx(data.total_weight)
         assert train.observed_classes() == data.observed_classes()
-    assert sum(held.total_weight for _, held in parts) <= data.total_weight + 1e-9
+    # Ends of pieces are rounded to a millionth of one.
+    assert sum(held.total_weight for _, held in parts) <= data.total_weight + 1e-5 * data.sample_weight.max()
 
 
 def test_many_rows_are_held_out_once_and_a_fifth_of_them() -> None:
