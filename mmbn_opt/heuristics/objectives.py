@@ -6,11 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt._budget import leave_in_time
 from mmbn_opt.scores.margins import MarginTables
 
 __all__ = ["LinearLoss", "Loss", "MarginLoss"]
 
 Choice = NDArray[np.intp]
+
+_BLOCK_STEPS = 5e7
+"""Elementary steps of a kernel between two looks at the clock."""
 
 
 class Loss(Protocol):
@@ -64,21 +68,27 @@ class MarginLoss:
         from mmbn_opt.heuristics._local_search_kernels import best_replacement
 
         t = self._tables
-        column, loss = best_replacement(
-            t.table,
-            t.index,
-            t.labels,
-            t.weight,
-            self._gamma,
-            t.binary,
-            self._scores,
-            old_column,
-            columns,
-            self._order,
-            cutoff,
-            self._rest,
-        )
-        return int(column), float(loss)
+        at_once = max(1, int(_BLOCK_STEPS / (t.n_samples * (1 if t.binary else t.n_classes))))
+        best, least = -1, cutoff
+        for first in range(0, len(columns), at_once):
+            leave_in_time()
+            column, loss = best_replacement(
+                t.table,
+                t.index,
+                t.labels,
+                t.weight,
+                self._gamma,
+                t.binary,
+                self._scores,
+                old_column,
+                columns[first : first + at_once],
+                self._order,
+                least,
+                self._rest,
+            )
+            if column >= 0:
+                best, least = int(column), float(loss)
+        return best, least
 
 
 class LinearLoss:

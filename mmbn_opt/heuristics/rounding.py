@@ -1,9 +1,12 @@
 """Rounding: an acyclic choice from a fractional point, then descent and kicks."""
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt._budget import OutOfTime
 from mmbn_opt.heuristics.local_search import LocalSearch
 from mmbn_opt.heuristics.objectives import Loss
 from mmbn_opt.networks.candidates import CandidateParents, parent_matrix
@@ -85,8 +88,9 @@ class RoundAndDescend:
     def _search(self, start: NDArray[np.intp], kicks: int) -> tuple[NDArray[np.intp], float]:
         found, loss = start, np.inf
         seed = self._seed + self._calls
-        for better, lower in LocalSearch(self._candidates, self._loss, seed=seed, max_kicks=kicks).run(start):
-            found, loss = better, lower
+        with suppress(OutOfTime):  # what was found by then counts
+            for better, lower in LocalSearch(self._candidates, self._loss, seed=seed, max_kicks=kicks).run(start):
+                found, loss = better, lower
         return found, loss
 
     def _walk_on(self, choice: NDArray[np.intp]) -> tuple[NDArray[np.intp], float]:

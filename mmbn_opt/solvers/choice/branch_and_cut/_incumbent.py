@@ -5,7 +5,7 @@ from collections.abc import Callable
 from copy import copy
 
 from ...._arrays import FloatArray
-from ...._budget import Budget, now
+from ...._budget import Budget, leaving_when, now
 from ...ending import ENGINE_SHARE, Tolerances
 from ._pool import RowPool
 
@@ -96,7 +96,8 @@ class Incumbent:
         if self._budget.left() < 1.5 * self._longest:
             return
         begin = now()
-        better = heuristic(x)
+        with leaving_when(self._budget.over):
+            better = heuristic(x)
         self._longest = max(self._longest, now() - begin)
         if better is not None:
             self.offer(better)
