@@ -20,6 +20,7 @@ from mmbn_opt.cli.cmm import cmm
 from mmbn_opt.cli.compare import compare
 from mmbn_opt.cli.demo import demo
 from mmbn_opt.cli.export import export
+from mmbn_opt.cli.output import command_begins
 from mmbn_opt.cli.parameters import parameters
 from mmbn_opt.cli.predict import predict
 from mmbn_opt.cli.remarks import remark, remarking
@@ -128,6 +129,7 @@ def main() -> None:
 
     Ctrl-C, SIGTERM and SIGHUP end a search, never what hands over its answer; a second signal ends everything.
     """
+    command_begins()
     escape_what_cannot_be_shown()
     with noting_signals(terminate=True) as noted, remarking():
         try:

@@ -9,6 +9,7 @@ import typer
 
 from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
+from mmbn_opt.cli.output import command_began
 from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
@@ -78,9 +79,9 @@ def cmm(
 
     Exit status 1 says that some rows miss xi: violations.csv lists them. All other files are written all the same.
     """
-    from mmbn_opt._budget import Budget, OutOfTime, interruptible, leaving_when, now
+    from mmbn_opt._budget import Budget, OutOfTime, interruptible, leaving_when
 
-    started = now()
+    started = command_began()
     import numpy as np
 
     from mmbn_opt.cli.accuracy import HeldOut, as_record, for_report, say_training

@@ -9,6 +9,7 @@ import typer
 
 from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
+from mmbn_opt.cli.output import command_began
 from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
@@ -111,9 +112,9 @@ def parameters(
 
     Ctrl-C ends the search: what was found so far is written.
     """
-    from mmbn_opt._budget import interruptible, now
+    from mmbn_opt._budget import interruptible
 
-    started = now()
+    started = command_began()
     from mmbn_opt.cli.accuracy import HeldOut, as_record, for_report, say_training
     from mmbn_opt.cli.output import exit_status, say_result, time_left
     from mmbn_opt.cli.progress import Progress
