@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 __all__ = ["HeldOut", "Rate", "as_record", "for_report", "rate_of", "say_training"]
 
 
+_Answers = tuple[Any, Any, Any, list[Any]]
+
+
 @dataclass(frozen=True)
 class Rate:
     """Right answers among the rows that have a label; a label that was never seen in training can't be right.
@@ -49,7 +52,10 @@ def rate_of(model: Any, frame: "pd.DataFrame", probabilities: Any = None, *, nam
         The model's, where they are known already. By default labels of features that were never seen are summed out.
     name : str
     """
-    answers = _answers(model, frame, probabilities)
+    return _rate(_answers(model, frame, probabilities), name)
+
+
+def _rate(answers: _Answers | None, name: str) -> Rate | None:
     if answers is None:
         return None
     truth, codes, labelled, _ = answers
@@ -63,7 +69,7 @@ def _class_column(model: Any) -> str:
     return name
 
 
-def _answers(model: Any, frame: "pd.DataFrame", probabilities: Any = None) -> tuple[Any, Any, Any, list[Any]] | None:
+def _answers(model: Any, frame: "pd.DataFrame", probabilities: Any = None) -> _Answers | None:
     """Numbers of the true classes (-1: never seen) and of the answers, which rows have a label, and the classes."""
     import numpy as np
 
@@ -104,19 +110,27 @@ class HeldOut:
     def __init__(self, frame: "pd.DataFrame | None", where: str, others: dict[str, Any]) -> None:
         self._frame = frame
         self._where = where
+        self._last: tuple[Any, _Answers | None] | None = None
         self._others = [] if frame is None else [rate_of(model, frame, name=name) for name, model in others.items()]
 
     def rates(self, model: Any, name: str) -> list[Rate]:
         """The model's rate after those of the others."""
         if self._frame is None:
             return []
-        return [rate for rate in [*self._others, rate_of(model, self._frame, name=name)] if rate is not None]
+        return [rate for rate in [*self._others, _rate(self._of(model), name)] if rate is not None]
+
+    def _of(self, model: Any) -> _Answers | None:
+        """The answers of the model; those of the last one are kept, as rate and matrix are of the same."""
+        assert self._frame is not None
+        if self._last is None or self._last[0] is not model:
+            self._last = (model, _answers(model, self._frame))
+        return self._last[1]
 
     def confusion(self, model: Any) -> Any:
         """The `Confusion` of the model, for the report; None where no row has a label."""
         if self._frame is None or model is None:
             return None
-        answers = _answers(model, self._frame)
+        answers = self._of(model)
         if answers is None:
             return None
         from mmbn_opt.results.confusion import Confusion

@@ -47,6 +47,7 @@ __all__ = [
     "chosen",
     "num",
     "solver_log",
+    "text",
     "whole",
 ]
 
@@ -77,7 +78,8 @@ def solver_log(verbose: int) -> bool | None:
     return True if verbose > 1 else None
 
 
-def _text(*flags: str, panel: str, help: str, metavar: str, required: bool = False) -> Any:
+def text(*flags: str, panel: str, help: str, metavar: str, required: bool = False) -> Any:
+    """An option that is a text or a path."""
     return typer.Option(*flags, metavar=metavar, rich_help_panel=panel, help=help, show_default=not required)
 
 
@@ -95,19 +97,19 @@ def _quiet(wanted: bool) -> bool:
 
 Data = Annotated[
     Path,
-    _text(
+    text(
         "--data", "-d", panel=DATA, metavar="FILE", required=True,
         help="Table to learn from: CSV (.gz), Parquet or ARFF; - reads stdin.",
     ),
 ]  # fmt: skip
 Target = Annotated[
-    str, _text("--target", "-t", panel=DATA, metavar="COLUMN", required=True, help="Name of the class column.")
+    str, text("--target", "-t", panel=DATA, metavar="COLUMN", required=True, help="Name of the class column.")
 ]
 Categorical = Annotated[
-    str, _text("--categorical", panel=DATA, metavar="COLUMNS", help="Columns to take as they are, between commas.")
+    str, text("--categorical", panel=DATA, metavar="COLUMNS", help="Columns to take as they are, between commas.")
 ]
 Numeric = Annotated[
-    str, _text("--numeric", panel=DATA, metavar="COLUMNS", help="Columns to discretize by MDLP, between commas.")
+    str, text("--numeric", panel=DATA, metavar="COLUMNS", help="Columns to discretize by MDLP, between commas.")
 ]
 Missing = Annotated[
     choices.Missing,
@@ -118,7 +120,7 @@ Missing = Annotated[
 ]  # fmt: skip
 NaValues = Annotated[
     str,
-    _text(
+    text(
         "--na", panel=DATA, metavar="TEXTS",
         help="Cell texts that mean missing, between commas (an empty cell always does).",
     ),
@@ -127,10 +129,10 @@ NoDiscretize = Annotated[
     bool,
     typer.Option("--no-discretize", rich_help_panel=DATA, help="Refuse numeric columns instead of cutting them."),
 ]
-Drop = Annotated[str, _text("--drop", panel=DATA, metavar="COLUMNS", help="Columns to leave out, between commas.")]
+Drop = Annotated[str, text("--drop", panel=DATA, metavar="COLUMNS", help="Columns to leave out, between commas.")]
 Test = Annotated[
     Path | None,
-    _text(
+    text(
         "--test", panel=DATA, metavar="FILE",
         help="Other rows, with their classes: the accuracy on them is told, and nothing is learned from them.",
     ),
@@ -180,14 +182,14 @@ Candidates = Annotated[
 ]
 Require = Annotated[
     list[str] | None,
-    _text(
+    text(
         "--require", panel=PROBLEM, metavar="EDGE",
         help='Edge "parent>child" that must be there (quote it); can be given again.',
     ),
 ]  # fmt: skip
 Forbid = Annotated[
     list[str] | None,
-    _text(
+    text(
         "--forbid", panel=PROBLEM, metavar="EDGE",
         help='Edge "parent>child" that must not be there (quote it); can be given again.',
     ),
@@ -219,7 +221,7 @@ Threads = Annotated[int, whole("--threads", "-j", panel=SEARCH, help="Threads of
 Seed = Annotated[int, whole("--seed", panel=SEARCH, help="Of everything that is drawn at random.")]
 
 Out = Annotated[
-    Path, _text("--out", "-o", panel=OUTPUT, metavar="FOLDER", required=True, help="Folder for the results.")
+    Path, text("--out", "-o", panel=OUTPUT, metavar="FOLDER", required=True, help="Folder for the results.")
 ]
 Spreadsheet = Annotated[
     bool,

@@ -17,43 +17,36 @@ __all__ = ["predict"]
 def predict(
     model: Annotated[
         Path,
-        typer.Option(
+        opt.text(
             "--model",
             "-m",
+            panel=opt.DATA,
             metavar="FOLDER",
-            rich_help_panel=opt.DATA,
-            show_default=False,
+            required=True,
             help="Folder that a command wrote, or its model.json.",
         ),
     ],
     data: Annotated[
         Path,
-        typer.Option(
+        opt.text(
             "--data",
             "-d",
+            panel=opt.DATA,
             metavar="FILE",
-            rich_help_panel=opt.DATA,
-            show_default=False,
+            required=True,
             help="Rows to classify: CSV (.gz), Parquet or ARFF.",
         ),
     ],
     out: Annotated[
         Path,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            rich_help_panel=opt.OUTPUT,
-            show_default=False,
-            help="CSV file for the predictions.",
-        ),
+        opt.text("--out", "-o", panel=opt.OUTPUT, metavar="FILE", required=True, help="CSV file for the predictions."),
     ],
     na: Annotated[
         str | None,
-        typer.Option(
+        opt.text(
             "--na",
+            panel=opt.DATA,
             metavar="TEXTS",
-            rich_help_panel=opt.DATA,
             help="Cell texts that mean missing, between commas; by default those that the model was learned with.",
         ),
     ] = None,

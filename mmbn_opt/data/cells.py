@@ -11,13 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt.exceptions import InputError
 
 __all__ = [
     "DECIMAL_COMMA",
     "UNDECIDED_COMMA",
     "are_moments",
     "as_state",
+    "finite_numbers",
     "has_moments",
     "holds_objects",
     "is_numeric",
@@ -127,6 +130,41 @@ def numbers_in(values: pd.Series) -> FloatArray:
     for k in np.flatnonzero(np.isnan(numbers[:-1])):
         numbers[k] = _number_of(cells[k])
     return np.asarray(numbers[rows])
+
+
+def finite_numbers(name: str, values: pd.Series, cure: str) -> FloatArray:
+    """`numbers_in` of a column that is one of numbers, shape (n,); NaN where a cell is missing.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    values : Series
+    cure : str
+        What to do about a cell that is no number.
+
+    Raises
+    ------
+    InputError
+        With the first cell that is no number, or not finite.
+
+    Examples
+    --------
+    >>> finite_numbers("a", pd.Series(["1.5", None]), "Correct it.").tolist()
+    [1.5, nan]
+    """
+    numbers = numbers_in(values)
+    unknown = np.isnan(numbers)
+    if unknown.any() and len(bad := values[unknown & values.notna().to_numpy()]):
+        raise InputError(
+            f"Column {shown(name)} is numeric, but row {shown(bad.index[0])} holds {shown(bad.iloc[0])}. {cure}"
+        )
+    if (infinite := np.flatnonzero(np.isinf(numbers))).size:
+        row = int(infinite[0])
+        raise InputError(
+            f"Column {shown(name)} holds {float(numbers[row])!r} at position {row}; only finite numbers can be used."
+        )
+    return numbers
 
 
 def moments_as_numbers(X: Any) -> Any:

@@ -11,11 +11,11 @@ from mmbn_opt._arguments import check_arguments, listed, shown
 from mmbn_opt.data._mdlp import interval_labels, mdlp_cut_points
 from mmbn_opt.data.cells import (
     are_moments,
+    finite_numbers,
     has_moments,
     holds_objects,
     is_numeric,
     moment_text,
-    numbers_in,
     of_one_type,
 )
 from mmbn_opt.data.columns import left_out
@@ -222,23 +222,11 @@ def prepare(
 
 
 def _as_numbers(name: str, values: pd.Series) -> pd.Series:
-    numbers = numbers_in(values)
-    unknown = np.isnan(numbers)
-    if unknown.any() and len(bad := values[unknown & values.notna().to_numpy()]):
-        raise InputError(
-            f"Column {shown(name)} is numeric, but row {shown(bad.index[0])} holds {shown(bad.iloc[0])}. "
-            "Correct the value, have it read as missing (na_values of read_table, --na on the command line), or "
-            "declare the column categorical."
-        )
-    result = pd.Series(numbers, index=values.index, name=name)
-    infinite = np.isinf(result.to_numpy())
-    if infinite.any():
-        row = int(np.flatnonzero(infinite)[0])
-        raise InputError(
-            f"Column {shown(name)} holds {float(result.iloc[row])!r} at position {row}; only finite numbers can be "
-            "used."
-        )
-    return result
+    cure = (
+        "Correct the value, have it read as missing (na_values of read_table, --na on the command line), or "
+        "declare the column categorical."
+    )
+    return pd.Series(finite_numbers(name, values, cure), index=values.index, name=name)
 
 
 def _cut(

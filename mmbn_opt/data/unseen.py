@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import shown
 from mmbn_opt.data.variable import DiscreteVariable
 
 __all__ = ["UNSEEN", "Unseen", "warn_of_unseen"]
@@ -17,7 +18,6 @@ Unseen = Literal["warn", "missing", "error"]
 UNSEEN = ("warn", "missing", "error")
 
 _SHOWN = 3
-_WIDTH = 60
 
 
 def warn_of_unseen(frame: pd.DataFrame, features: Sequence[DiscreteVariable], codes: NDArray[np.int32]) -> None:
@@ -38,8 +38,8 @@ def warn_of_unseen(frame: pd.DataFrame, features: Sequence[DiscreteVariable], co
         strange = cells[(codes[:, j] < 0) & cells.notna().to_numpy()]
         if len(strange):
             labels = pd.unique(strange.astype(object))
-            shown = ", ".join(_short(label) for label in labels[:_SHOWN]) + (", ..." if len(labels) > _SHOWN else "")
-            told.append(f"column {variable.name!r} holds {shown} ({len(strange)} of {len(frame)} rows)")
+            first = ", ".join(map(shown, labels[:_SHOWN])) + (", ..." if len(labels) > _SHOWN else "")
+            told.append(f"column {variable.name!r} holds {first} ({len(strange)} of {len(frame)} rows)")
     if told:
         more = f"; and {len(told) - _SHOWN} more columns" if len(told) > _SHOWN else ""
         warnings.warn(
@@ -47,8 +47,3 @@ def warn_of_unseen(frame: pd.DataFrame, features: Sequence[DiscreteVariable], co
             'unseen="error" refuses them, unseen="missing" is silent.',
             stacklevel=2,
         )
-
-
-def _short(label: object) -> str:
-    text = repr(label)
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."

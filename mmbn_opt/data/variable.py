@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mmbn_opt._arguments import listed, shown
-from mmbn_opt.data.cells import as_state, numbers_in
+from mmbn_opt.data.cells import as_state, finite_numbers
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["MISSING_LABEL", "DiscreteVariable"]
@@ -143,22 +143,13 @@ class DiscreteVariable:
 
     def _encode_numbers(self, series: pd.Series) -> IntArray:
         assert self.cuts is not None
-        numbers = numbers_in(series)
-        unknown = np.isnan(numbers)
-        if unknown.any() and len(bad := series[unknown & series.notna().to_numpy()]):
-            raise InputError(
-                f"Column {shown(self.name)} is numeric, but row {shown(bad.index[0])} holds {shown(bad.iloc[0])}. "
-                "Correct or remove the value, or have it read as missing: na_values of read_table (--na on the command "
-                "line)."
-            )
-        if np.isinf(numbers).any():
-            row = int(np.flatnonzero(np.isinf(numbers))[0])
-            raise InputError(
-                f"Column {self.name!r} holds {float(numbers[row])!r} at position {row}; "
-                "only finite numbers can be used."
-            )
+        cure = (
+            "Correct or remove the value, or have it read as missing: na_values of read_table (--na on the command "
+            "line)."
+        )
+        numbers = finite_numbers(self.name, series, cure)
         codes = np.searchsorted(np.asarray(self.cuts, dtype=np.float64), numbers, side="left").astype(np.int32)
-        codes[unknown] = self._missing_code
+        codes[np.isnan(numbers)] = self._missing_code
         return codes
 
     @property
