@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HeldOut", "Rate", "as_record", "for_report", "rate_of", "say_training"]
+__all__ = ["HeldOut", "Judged", "Rate", "rate_of"]
 
 
 _Answers = tuple[Any, Any, Any, list[Any]]
@@ -154,21 +154,58 @@ class HeldOut:
             typer.echo(f"  {rate.name:<{width}}  {rate.accuracy:.4f} +- {rate.standard_error:.4f}")
 
 
-def say_training(accuracy: float | None, n_rows: int, *, held_out: bool) -> None:
-    """The accuracy on the rows that were learned from, called what it is."""
-    hint = "" if held_out else "; no promise for new rows, see --hold-out and --test"
-    told = "not computed, no time was left" if accuracy is None else f"{accuracy:.4f}{hint}"
-    typer.echo(f"accuracy on the {n_rows} training rows: {told}")
+class Judged:
+    """How a model classifies the rows that it was learned from and those that were held out.
 
+    Parameters
+    ----------
+    held_out : HeldOut
+    n_rows : int
+        Those that it was learned from.
+    """
 
-def as_record(rates: list[Rate], training: float | None, n_rows: int) -> dict[str, Any]:
-    """For ``result.json``."""
-    told = [{**asdict(rate), "accuracy": rate.accuracy, "standard_error": rate.standard_error} for rate in rates]
-    return {"training": {"accuracy": training, "rows": n_rows}, "held_out": told}
+    def __init__(self, held_out: HeldOut, n_rows: int) -> None:
+        self._held_out = held_out
+        self._n_rows = n_rows
+        self._rates: list[Rate] = []
+        self._confusion: Any = None
+        self._training: Any = None
 
+    def judge(self, model: Any, data: Any, name: str) -> None:
+        """Classify the rows; what is not complete when the time is up stays unsaid.
 
-def for_report(rates: list[Rate]) -> list[dict[str, Any]]:
-    """For the table of the report."""
-    return [
-        {"name": r.name, "accuracy": r.accuracy, "standard_error": r.standard_error, "n_test": r.rows} for r in rates
-    ]
+        Parameters
+        ----------
+        model : BayesianNetwork, MixtureClassifier or None
+        data : DiscreteDataset, NumericDataset or Samples
+            What it was learned from.
+        name : str
+            Of the model, among those that it is held against.
+        """
+        from mmbn_opt.scores.confusion import confusion_on
+
+        if model is None:
+            return
+        self._rates, self._confusion = self._held_out.rates(model, name), self._held_out.confusion(model)
+        self._training = confusion_on(model, data)
+
+    def say(self) -> None:
+        """On stdout; the accuracy on the rows that were learned from is called what it is."""
+        self._held_out.say(self._rates)
+        hint = "" if self._rates else "; no promise for new rows, see --hold-out and --test"
+        told = "not computed, no time was left" if self._training is None else f"{self._training.accuracy:.4f}{hint}"
+        typer.echo(f"accuracy on the {self._n_rows} training rows: {told}")
+
+    def for_files(self) -> dict[str, Any]:
+        """What the report and ``result.json`` tell of it, as arguments of `hand_over`."""
+        rates = [(r, {"accuracy": r.accuracy, "standard_error": r.standard_error}) for r in self._rates]
+        accuracy = None if self._training is None else self._training.accuracy
+        return {
+            "training": self._training,
+            "held_out": self._confusion,
+            "comparison": [{"name": r.name, **shares, "n_test": r.rows} for r, shares in rates],
+            "accuracy": {
+                "training": {"accuracy": accuracy, "rows": self._n_rows},
+                "held_out": [{**asdict(r), **shares} for r, shares in rates],
+            },
+        }

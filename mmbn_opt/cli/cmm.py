@@ -1,6 +1,5 @@
 """``mmbn-opt cmm``: Gaussian mixtures with the largest margin between classes."""
 
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -9,7 +8,7 @@ import typer
 
 from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
-from mmbn_opt.cli.output import command_began
+from mmbn_opt.cli.clock import Clock
 from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["cmm"]
-
-HAND_OVER_SEC = 0.5
-"""What listing the rows that miss xi and classifying all rows may take after the limit."""
 
 
 def cmm(
@@ -79,13 +75,11 @@ def cmm(
 
     Exit status 1 says that some rows miss xi: violations.csv lists them. All other files are written all the same.
     """
-    from mmbn_opt._budget import Budget, OutOfTime, interruptible, leaving_when
+    from mmbn_opt._budget import interruptible, leave_in_time
 
-    started = command_began()
-    import numpy as np
-
-    from mmbn_opt.cli.accuracy import HeldOut, as_record, for_report, say_training
-    from mmbn_opt.cli.output import exit_status, time_left
+    clock = Clock(time_limit)
+    from mmbn_opt.cli.accuracy import HeldOut, Judged
+    from mmbn_opt.cli.output import exit_status
     from mmbn_opt.cli.problems import try_call
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, hand_over, open_folder
@@ -120,32 +114,27 @@ def cmm(
             held_out = HeldOut(rows.held_out, rows.where, usual)
         progress = Progress(time_limit, sought="classifier", paced=("incumbent", "progress"))
         with progress, Keeper(folder, lambda states, model: _joined(problem, states, model), table.na_values):
-            result = solve_parts(
-                problem, solver, time_limit=time_left(time_limit, started), callback=progress, **call
-            )  # fmt: skip
+            result = solve_parts(problem, solver, time_limit=clock.for_search(), callback=progress, **call)
         result = replace(result, settings={**result.settings, "time_limit": time_limit})
-        left = time_left(time_limit, started)
-        handing_over = Budget(None if left is None else max(left, HAND_OVER_SEC))
-        violated, training, rates, confusion = None, None, [], None
-        with suppress(OutOfTime), leaving_when(handing_over.over):
-            violated = result.formulation.violated_samples(result.model)
-            training = float(np.mean(result.model.predict(features) == np.asarray(labels)))
-            rates = held_out.rates(result.model, "these mixtures")
-            confusion = held_out.confusion(result.model)
-        listed = {}
-        if violated is not None and len(violated):
-            listed["violations.csv"] = csv_content(violated, spreadsheet=spreadsheet)
+        violated, listed, judged = None, {}, Judged(held_out, len(labels))
+        with clock.handing_over():
+            missed = result.formulation.violated_samples(result.model)
+            if len(missed):
+                leave_in_time()
+                listed["violations.csv"] = csv_content(missed, spreadsheet=spreadsheet)
+            violated = missed
+            judged.judge(result.model, result.formulation.data, "these mixtures")
 
         def say() -> None:
             _say(result, violated, out)
-            held_out.say(rates)
-            say_training(training, len(labels), held_out=bool(rates))
+            judged.say()
 
         hand_over(
-            result, folder, say, title=f"{problem.title} on {data.name}", extra=listed, comparison=for_report(rates),
-            held_out=confusion, accuracy=as_record(rates, training, len(labels)), na_values=table.na_values,
+            result, folder, say, title=f"{problem.title} on {data.name}", extra=listed, na_values=table.na_values,
+            **judged.for_files(),
         )  # fmt: skip
-    raise typer.Exit(exit_status(result))
+    missing_xi = violated is not None and len(violated) > 0
+    raise typer.Exit(exit_status(result) or int(missing_xi))
 
 
 def _joined(problem: Any, states: list[Any], model: Any) -> Any:

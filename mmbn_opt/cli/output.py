@@ -1,35 +1,12 @@
-"""What the commands do with a result: its files, its words, the exit status; and the time that is left."""
+"""What the commands do with a result: its words and the exit status."""
 
-from contextvars import ContextVar
 from typing import Any
 
 import typer
 
-from mmbn_opt._budget import now
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["command_began", "command_begins", "exit_status", "say_remarks", "say_result", "time_left"]
-
-
-_began: ContextVar[float | None] = ContextVar("mmbn_opt command began", default=None)
-
-
-def command_begins() -> None:
-    """The clock of a command starts: what reads its options imports the library, and that takes a second."""
-    _began.set(now())
-
-
-def command_began() -> float:
-    """When the command began, on the clock of `now`."""
-    began = _began.get()
-    return now() if began is None else began
-
-
-def time_left(time_limit: float | None, started: float) -> float | None:
-    """What is left of the limit: reading and preparing the data count against it."""
-    if time_limit is None or not time_limit >= 0:
-        return time_limit  # for the solver to refuse
-    return max(0.0, time_limit - (now() - started))
+__all__ = ["exit_status", "say_remarks", "say_result"]
 
 
 def say_result(result: Any) -> None:

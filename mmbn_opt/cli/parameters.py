@@ -9,7 +9,7 @@ import typer
 
 from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
-from mmbn_opt.cli.output import command_began
+from mmbn_opt.cli.clock import Clock
 from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
@@ -114,14 +114,14 @@ def parameters(
     """
     from mmbn_opt._budget import interruptible
 
-    started = command_began()
-    from mmbn_opt.cli.accuracy import HeldOut, as_record, for_report, say_training
-    from mmbn_opt.cli.output import exit_status, say_result, time_left
+    clock = Clock(time_limit)
+    from mmbn_opt.cli.accuracy import HeldOut, Judged
+    from mmbn_opt.cli.output import exit_status, say_result
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
     from mmbn_opt.cli.tables import Table, kinds_of, prepared
     from mmbn_opt.networks.network import BayesianNetwork
-    from mmbn_opt.scores.predictive import classification_rate, conditional_log_likelihood, log_likelihood
+    from mmbn_opt.scores.predictive import conditional_log_likelihood, log_likelihood
     from mmbn_opt.solving.settings import SolveSettings
     from mmbn_opt.tuning.parameters import Learning, ParameterSettings, as_network
 
@@ -147,26 +147,25 @@ def parameters(
                 counted["the same structure by ml"] = BayesianNetwork.fit(graph, dataset, smoothing)
             held_out = HeldOut(rows.held_out, rows.where, counted)
         if learning.by_choice:
-            learning = _chosen(learning, time_left(time_limit, started))
+            learning = _chosen(learning, clock.for_search())
         keeper = Keeper(folder, lambda states, model: as_network(model), table.na_values)
         with Progress(time_limit) as progress, keeper:
-            result = learning.solve(time_left(time_limit, started), progress)
+            result = learning.solve(clock.for_search(), progress)
         result = replace(found(result), model=as_network(result.model))
-        rates = held_out.rates(result.model, f"this network ({method.value})")
-        training = classification_rate(result.model, dataset)
+        judged = Judged(held_out, dataset.n_samples)
+        with clock.handing_over():
+            judged.judge(result.model, dataset, f"this network ({method.value})")
 
         def say() -> None:
             say_result(result)
             if method is choices.Method.ML:
                 typer.echo(f"log-likelihood: {log_likelihood(result.model, dataset):.6f}")
                 typer.echo(f"conditional log-likelihood: {conditional_log_likelihood(result.model, dataset):.6f}")
-            held_out.say(rates)
-            say_training(training, dataset.n_samples, held_out=bool(rates))
+            judged.say()
 
         hand_over(
-            result, folder, say, title=f"{learning.formulation.title} on {data.name}", comparison=for_report(rates),
-            held_out=held_out.confusion(result.model),
-            accuracy=as_record(rates, training, dataset.n_samples), na_values=table.na_values,
+            result, folder, say, title=f"{learning.formulation.title} on {data.name}", na_values=table.na_values,
+            **judged.for_files(),
         )  # fmt: skip
     raise typer.Exit(exit_status(result))
 

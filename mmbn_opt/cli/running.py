@@ -140,6 +140,7 @@ def hand_over(
     title: str,
     comparison: list[dict[str, Any]] | None = None,
     held_out: Any = None,
+    training: Any = "computed",
     extra: Mapping[str, bytes] | None = None,
     na_values: tuple[str, ...] | None = None,
     accuracy: Mapping[str, Any] | None = None,
@@ -151,8 +152,8 @@ def hand_over(
     result = replace(result, model=_remembering(result.model, na_values))
     with saying_first(say):
         report = render_report(
-            result, comparison=comparison, held_out=held_out, title=title, command=command_line()
-        )  # fmt: skip
+            result, comparison=comparison, held_out=held_out, training=training, title=title, command=command_line()
+        )
         writing(folder, lambda: write_result_files(result, folder, report_html=report, extra=extra, accuracy=accuracy))
     typer.echo(f"report: {folder.path / 'report.html'}")
 

@@ -7,7 +7,8 @@ import typer
 
 from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
-from mmbn_opt.cli.output import command_began, exit_status, say_result, time_left
+from mmbn_opt.cli.clock import Clock
+from mmbn_opt.cli.output import exit_status, say_result
 
 __all__ = ["structure"]
 
@@ -50,15 +51,14 @@ def structure(
     """
     from mmbn_opt._budget import interruptible
 
-    started = command_began()
-    from mmbn_opt.cli.accuracy import HeldOut, as_record, for_report, say_training
+    clock = Clock(time_limit)
+    from mmbn_opt.cli.accuracy import HeldOut, Judged
     from mmbn_opt.cli.problems import Problem, try_call
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
     from mmbn_opt.cli.tables import Table, kinds_of, prepared
     from mmbn_opt.heuristics import naive_bayes, tan_cmi
     from mmbn_opt.networks.network import BayesianNetwork
-    from mmbn_opt.scores.predictive import classification_rate
     from mmbn_opt.solving.dispatch import solve
 
     problem = Problem(
@@ -80,19 +80,18 @@ def structure(
                     others[name] = BayesianNetwork.fit(graph, train, smoothing)
             held_out = HeldOut(rows.held_out, rows.where, others)
         with Progress(time_limit) as progress, Keeper(folder, na_values=table.na_values):
-            result = solve(formulation, solver, time_limit=time_left(time_limit, started), callback=progress, **call)
+            result = solve(formulation, solver, time_limit=clock.for_search(), callback=progress, **call)
         result = replace(found(result), settings={**result.settings, "time_limit": time_limit})
-        rates = held_out.rates(result.model, "this network")
-        training = classification_rate(result.model, train)
+        judged = Judged(held_out, train.n_samples)
+        with clock.handing_over():
+            judged.judge(result.model, formulation.samples, "this network")
 
         def say() -> None:
             say_result(result)
-            held_out.say(rates)
-            say_training(training, train.n_samples, held_out=bool(rates))
+            judged.say()
 
         hand_over(
-            result, folder, say, title=f"{formulation.title} of {data.name}", comparison=for_report(rates),
-            held_out=held_out.confusion(result.model),
-            accuracy=as_record(rates, training, train.n_samples), na_values=table.na_values,
+            result, folder, say, title=f"{formulation.title} of {data.name}", na_values=table.na_values,
+            **judged.for_files(),
         )  # fmt: skip
     raise typer.Exit(exit_status(result))

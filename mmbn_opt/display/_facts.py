@@ -25,7 +25,7 @@ __all__ = [
     "headline",
     "mixture_rows",
     "parent_rows",
-    "part_row",
+    "part_rows",
     "problem_rows",
     "run_headline",
     "run_rows",
@@ -161,14 +161,21 @@ def mixture_rows(model: MixtureClassifier) -> list[tuple[str, str, str]]:
     return rows
 
 
-def part_row(part: Result, whole: Result) -> tuple[str, str, str, str]:
-    """Name, status, recomputed objective and outcome of a program among several; rows are those of the whole data."""
-    failed = [check.detail for check in whole.certificate.failures if check.part and check.part == part.part]
-    failed = failed or [check.detail for check in part.certificate.failures]
+def part_rows(whole: Result) -> list[tuple[str, str, str, str]]:
+    """Name, status, recomputed objective and outcome of each program of several; rows are those of the whole data."""
+    failed: dict[str, str] = {}
+    for check in whole.certificate.failures:
+        if check.part:
+            failed.setdefault(check.part, check.detail)
+    return [_part_row(part, failed.get(part.part)) for part in whole.parts]
+
+
+def _part_row(part: Result, failed: str | None) -> tuple[str, str, str, str]:
+    details = [failed] if failed else [check.detail for check in part.certificate.failures]
     # Without a vector no time was left to evaluate the model, nor is there any now.
     value = "-" if part.solution is None else number(part.formulation.evaluate(part.model), 9)
     status = part.termination_status.label.replace("_", " ").lower()
-    return part.part, status, value, failed[0] if failed else "all checks passed"
+    return part.part, status, value, details[0] if details else "all checks passed"
 
 
 def variable_rows(variables: Sequence[DiscreteVariable]) -> list[tuple[str, str, str]]:

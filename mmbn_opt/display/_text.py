@@ -46,10 +46,11 @@ def shorten(text: str, width: int) -> str:
     >>> shorten("uniformity_of_cell_size", 12)
     'uniformity_…'
     """
-    text = " ".join(text.split())
+    # What is wider than `width` shows in its first `width` + 1 characters, and a text may have a million.
+    text = " ".join(text.split())[: max(width, 0) + 1]
     if text_width(text) <= width:
         return text
-    while text_width(text) > width - 1:
+    while text and text_width(text) > width - 1:
         text = text[:-1]
     return text + "…"
 

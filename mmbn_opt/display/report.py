@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from markupsafe import Markup
 
@@ -34,6 +34,7 @@ def render_report(
     *,
     comparison: Sequence[Mapping[str, Any]] | None = None,
     held_out: Confusion | None = None,
+    training: Confusion | Literal["computed"] | None = "computed",
     title: str | None = None,
     command: str | None = None,
 ) -> str:
@@ -45,7 +46,9 @@ def render_report(
     comparison : sequence of mappings, or None
         Models side by side: ``name``, ``accuracy``, and where known ``n_test``, ``standard_error`` and ``soft_margin``.
     held_out : Confusion or None
-        The model on rows that it was not learned from. Its accuracy on the training rows is computed here.
+        The model on rows that it was not learned from.
+    training : Confusion, "computed" or None
+        The model on the rows that it was learned from, where that is known already; None leaves it out.
     title : str or None
         Heading; by default the formulation's title.
     command : str or None
@@ -74,9 +77,9 @@ def render_report(
         "checks": facts.check_rows(result.certificate),
         "comparison": _comparison(comparison) if comparison else None,
         "held_out": None if held_out is None else accuracy_table(held_out, held_out=True),
-        "training": _training(result),
+        "training": _training(result, training),
         "mixtures": facts.mixture_rows(result.model) if isinstance(result.model, MixtureClassifier) else [],
-        "programs": [facts.part_row(part, result) for part in result.parts],
+        "programs": facts.part_rows(result),
         "remarks": remark_lines(result.remarks),
         "parents": [] if model is None else facts.parent_rows(model),
         "tables": [] if model is None else cpt_tables(model),
@@ -89,13 +92,12 @@ def render_report(
     return render("report.html.j2", **values, words=words, version=package_version(), style=page_style())
 
 
-def _training(result: Result) -> AccuracyTable | None:
+def _training(result: Result, known: Confusion | Literal["computed"] | None) -> AccuracyTable | None:
     """The model on the rows that it was learned from."""
     samples = result.formulation.samples
-    if result.model is None or samples is None:
-        return None
-    confusion = confusion_on(result.model, samples)
-    return None if confusion is None else accuracy_table(confusion, held_out=False)
+    if known == "computed":
+        known = None if result.model is None or samples is None else confusion_on(result.model, samples)
+    return None if known is None else accuracy_table(known, held_out=False)
 
 
 def _texts(values: Mapping[str, Any]) -> Iterator[str]:

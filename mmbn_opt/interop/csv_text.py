@@ -37,7 +37,8 @@ def csv_content(frame: pd.DataFrame, *, spreadsheet: bool = False) -> bytes:
     """
     if spreadsheet:
         frame = _each_text(frame, spreadsheet_cell)
-    texts = [*map(str, frame.columns), *(v for j in _texts(frame) for v in frame.iloc[:, j] if isinstance(v, str))]
+    cells = {v for j in _texts(frame) for v in frame.iloc[:, j].to_numpy(dtype=object) if isinstance(v, str)}
+    texts = [*map(str, frame.columns), *cells]
     # The csv module of Python 3.11 leaves a carriage return without quotes; every reader ends the row there.
     quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if any("\r" in text for text in texts) else csv.QUOTE_MINIMAL
     text: str = frame.to_csv(index=False, lineterminator="\n", quoting=quoting)

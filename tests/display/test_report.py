@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mmbn_opt.display._facts import part_row
+from mmbn_opt.display._facts import part_rows
 from mmbn_opt.display.report import render_report
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.networks.network import BayesianNetwork
@@ -188,7 +188,7 @@ def test_a_program_among_several_is_told_its_own_failures_even_where_one_name_en
     y = np.array(["a"] * 5 + ["aa"] * 5 + ["b"] * 5 + ["aa"])
     problem = MulticlassMargin(X, y, n_components=1, xi_growth=1.0)
     result = solve_parts(problem, ExteriorPenaltySolver(restarts=0, max_iterations=100))
-    told = {name: outcome for name, _, _, outcome in (part_row(part, result) for part in result.parts)}
+    told = {name: outcome for name, _, _, outcome in part_rows(result)}
     assert list(told) == ["a against aa", "a against b", "aa against b"]
     assert told["a against b"] == "all checks passed"
     assert "of 11 samples miss xi = 2.6: row" in told["aa against b"]

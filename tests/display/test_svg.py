@@ -113,3 +113,10 @@ def test_a_star_larger_than_the_limit_is_cut(star: Structure) -> None:
 def test_the_smallest_networks_are_drawn(n_features: int) -> None:
     names = [f"x{j}" for j in range(n_features)]
     assert len(titles(network_svg(Structure.from_names(names, "class", [])), "node")) == n_features + 1
+
+
+def test_a_very_long_text_is_cut_where_a_short_one_with_the_same_beginning_is():
+    for text in ("word " * 400_000, "\u6f22\u5b57" * 400_000):
+        for width in (0, 1, 2, 7, 30):
+            assert shorten(text, width) == shorten(text[: 3 * width + 10], width)
+            assert text_width(shorten(text, width)) <= max(width, 1)

@@ -15,11 +15,15 @@ from mmbn_opt.data.readers.declared import read_unnamed, with_declared_states
 from mmbn_opt.data.readers.layout import BLANKS, Layout, find_layout, first_line, records
 from mmbn_opt.data.readers.limits import refuse_beyond_memory
 from mmbn_opt.data.readers.names import refuse_bad_names
+from mmbn_opt.data.readers.numbers import EXACT_PARSER, are_plain_numbers, has_leading_zeros
 from mmbn_opt.exceptions import FormatError
 
 __all__ = ["WHOLE_NUMBER", "read_delimited"]
 
 logger = logging.getLogger(__name__)
+
+_GLANCE_ROWS = 100
+"""Rows that tell which columns are tried as numbers."""
 
 # No leading zeros: "007" is a name, and would not come back from 7.
 WHOLE_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
@@ -55,22 +59,9 @@ def read_delimited(text: bytes, source: str, missing: frozenset[str], *, trusted
     _refuse_ragged(body, layout, len(names), source, body_at_line)
     if not body.strip():
         return pd.DataFrame({name: pd.Series(dtype=np.float64) for name in names})
-    # Everything as text: not all the numbers that pandas would infer come back as written ("007", "inf", "1e999").
-    cells = pd.read_csv(
-        io.BytesIO(body),
-        sep=separator,
-        header=None,
-        names=range(len(names)),
-        index_col=False,
-        dtype=object,
-        na_filter=False,
-        skipinitialspace=True,
-        low_memory=False,
-        encoding="utf-8",
-    )
-    columns = [_Column.of(name, cells[j].to_numpy(), missing) for j, name in enumerate(names)]
+    columns = _parsed(body, separator, names, missing)
     comma = _decimal_comma(columns, source)
-    frame = pd.DataFrame({column.name: column.typed(comma=comma) for column in columns}, index=cells.index)
+    frame = pd.DataFrame({column.name: column.typed(comma=comma) for column in columns})
     declared = with_declared_states(frame) if separator == BLANKS else None
     if declared is None:
         return frame
@@ -79,6 +70,36 @@ def read_delimited(text: bytes, source: str, missing: frozenset[str], *, trusted
         "it; it is no sample", source,
     )  # fmt: skip
     return declared
+
+
+def _parsed(body: bytes, separator: str, names: list[str], missing: frozenset[str]) -> "list[_Column | _Numbers]":
+    """The columns. Not all the numbers that the parser infers come back as written ("007", "inf", "1e999")."""
+
+    def read(**how: Any) -> pd.DataFrame:
+        table: pd.DataFrame = pd.read_csv(
+            io.BytesIO(body), sep=separator, header=None, names=range(len(names)), index_col=False, na_filter=False,
+            skipinitialspace=True, low_memory=False, encoding="utf-8", **how,
+        )  # fmt: skip
+        return table
+
+    every = range(len(names))
+    numbers: list[int] = []
+    if not any(_NUMBER.fullmatch(marker) for marker in missing) and not has_leading_zeros(body):
+        glance = read(nrows=_GLANCE_ROWS)
+        numbers = [j for j in every if are_plain_numbers(glance[j])]
+    cells = read(dtype={j: object for j in every if j not in numbers}, **EXACT_PARSER)
+    texts = {j: _Column.of(names[j], cells[j].to_numpy(), missing) for j in every if j not in numbers}
+
+    def as_texts(columns: list[int]) -> None:
+        if not columns:
+            return
+        table = read(usecols=columns, dtype=object)
+        texts.update({j: _Column.of(names[j], table[j].to_numpy(), missing) for j in columns})
+
+    as_texts([j for j in numbers if not are_plain_numbers(cells[j])])
+    if any(column.has_decimal_commas for column in texts.values()):
+        as_texts([j for j in every if j not in texts])  # they tell what a comma means
+    return [texts[j] if j in texts else _Numbers(name, cells[j]) for j, name in enumerate(names)]
 
 
 def _after_lines(text: bytes, count: int) -> bytes:
@@ -173,6 +194,16 @@ class _Column:
         """Texts that are not missing."""
         return [text for text, there in zip(self.texts, self.present, strict=True) if there]
 
+    @property
+    def has_decimal_commas(self) -> bool:
+        """Whether all cells are numbers, some with a comma and none with a point."""
+        return _has_decimal_commas(self.found)
+
+    @property
+    def has_points(self) -> bool:
+        """Whether all cells are numbers, some with a point."""
+        return any("." in text for text in self.found) and all(map(_NUMBER.fullmatch, self.found))
+
     def typed(self, *, comma: bool) -> "pd.Series[Any]":
         """Numbers if all its cells are, as text otherwise; `comma`: whether decimals may be written with one."""
         found, known = self.found, self.present[self.rows]
@@ -192,6 +223,18 @@ class _Column:
         return _text(self.texts, self.rows, known)
 
 
+@dataclass(frozen=True, eq=False)
+class _Numbers:
+    """A column of numbers that the parser converted, without missing cells."""
+
+    name: str
+    values: "pd.Series[Any]"
+
+    def typed(self, *, comma: bool) -> "pd.Series[Any]":
+        """The numbers."""
+        return self.values
+
+
 def _has_decimal_commas(found: list[str]) -> bool:
     """Whether all cells are numbers, some with a comma and none with a point."""
     commas = [text for text in found if "," in text]
@@ -202,16 +245,13 @@ def _has_decimal_commas(found: list[str]) -> bool:
     )
 
 
-def _decimal_comma(columns: list[_Column], source: str) -> bool:
+def _decimal_comma(columns: "list[_Column | _Numbers]", source: str) -> bool:
     """Whether the numbers of a table are written with a decimal comma; what could be anything else is told."""
-    suspects = {column.name: column.found for column in columns if _has_decimal_commas(column.found)}
+    texts = [column for column in columns if isinstance(column, _Column)]
+    suspects = {column.name: column.found for column in texts if column.has_decimal_commas}
     if not suspects:
         return False
-    pointed = [
-        column.name
-        for column in columns
-        if any("." in text for text in column.found) and all(map(_NUMBER.fullmatch, column.found))
-    ]
+    pointed = [column.name for column in texts if column.has_points]
     if pointed:
         why = f"those of {pointed[0]!r} have a point"
     elif all(_THOUSANDS.fullmatch(text) for found in suspects.values() for text in found if "," in text):
