@@ -15,10 +15,23 @@ from mmbn_opt.exceptions import InputError
 
 __all__ = ["parameters"]
 
+_OF_METHODS = {
+    "lam": (choices.Method.CG_MM, choices.Method.RELAXATION),
+    "kappa": (choices.Method.CG_MM,),
+    "iterations": (choices.Method.CG_MM, choices.Method.CG_CL),
+    "validation": (choices.Method.CG_MM, choices.Method.CG_CL),
+    "normalization": (choices.Method.RELAXATION,),
+    "B": (choices.Method.RELAXATION,),
+    "alpha": (choices.Method.RELAXATION,),
+    "min_prob": (choices.Method.RELAXATION,),
+}
+"""The methods that an option plays a part in, where not all do."""
+
 _STRUCTURES = ("nb", "tan-cmi", "tan-cr", "omi", "omisp", "ro")
 
 
 def parameters(
+    ctx: typer.Context,
     data: opt.Data,
     target: opt.Target,
     out: opt.Out,
@@ -131,6 +144,7 @@ def parameters(
         alpha=alpha, min_prob=min_prob, smoothing=smoothing, solver=solver, seed=seed,
         call=SolveSettings(rel_gap=rel_gap, threads=threads, seed=seed, verbose=opt.solver_log(verbose)),
     )  # fmt: skip
+    _tell_unused(ctx, method)
     with interruptible():
         edges = _edges_of(structure, target)
         _try(settings, time_limit)
@@ -168,6 +182,15 @@ def parameters(
             **judged.for_files(),
         )  # fmt: skip
     raise typer.Exit(exit_status(result))
+
+
+def _tell_unused(ctx: typer.Context, method: choices.Method) -> None:
+    """What was asked for and plays no part is said: who set it expects that it does something."""
+    for name, methods in _OF_METHODS.items():
+        source = ctx.get_parameter_source(name)
+        if method not in methods and source is not None and source.name == "COMMANDLINE":
+            flag = next(parameter.opts[0] for parameter in ctx.command.params if parameter.name == name)
+            remark(f"{flag} plays no part in --method {method.value}; it is an option of {' and '.join(methods)}")
 
 
 def _try(settings: Any, time_limit: float | None) -> None:

@@ -347,3 +347,17 @@ def test_tab_offers_the_values(words, offered):
         capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **env},
     )  # fmt: skip
     assert offered <= set(done.stdout.split())
+
+
+@pytest.mark.parametrize(("words", "told"), [
+    (["--method", "ml", "--lam", "5"], "--lam plays no part in --method ml; it is an option of cg-mm and relaxation"),
+    (["--method", "ml", "--iterations", "3"], "--iterations plays no part in --method ml"),
+    (["--method", "cg-cl", "--kappa", "1"], "--kappa plays no part in --method cg-cl; it is an option of cg-mm\n"),
+    (["-M", "cg-mm", "--iterations", "2", "--alpha", "1"], "--alpha plays no part in --method cg-mm"),
+    (["-M", "cg-mm", "--iterations", "2", "--lam", "1"], None),
+    (["-M", "ml"], None),
+])  # fmt: skip
+def test_an_option_that_plays_no_part_is_told(words, told):
+    done = shell("parameters", "-d", "corral.csv", "-t", "class", "-o", "unused", *words)
+    assert done.returncode == 0, done.stderr
+    assert "plays no part" not in done.stderr if told is None else told in done.stderr

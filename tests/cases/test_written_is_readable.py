@@ -22,6 +22,7 @@ from locales import comma_locale, process_locale
 
 import mmbn_opt as mm
 from mmbn_opt.data.variable import DiscreteVariable
+from mmbn_opt.display.report import render_report
 from mmbn_opt.interop import read_jkl, write_jkl
 from mmbn_opt.interop.name_map import write_name_map
 from mmbn_opt.interop.nl import write_nl
@@ -409,3 +410,24 @@ def test_a1_files_of_a_run_with_hostile_names(group, run_with, command, comma, t
     for tag in ("script", "style", "img", "iframe", "link", "table", "svg"):
         assert hostile.tags.count(tag) == harmless.tags.count(tag), tag
     assert not [name for name in hostile.attributes if name.startswith("on")]
+
+
+@pytest.mark.parametrize("group", [[n for n in g if n.strip()][:4] for g in GROUPS], ids=lambda g: ascii(g[0]))
+def test_a1_mixtures_of_hostile_features_and_classes(group, under, tmp_path) -> None:
+    """Their file gives the same model, to the last digit, and its report has no tag that other names would not have."""
+    rng = np.random.default_rng(len(group[0]))
+    X = pd.DataFrame(rng.normal(size=(40, len(group))), columns=group)
+    y = np.array([group[k % 2] for k in range(40)], dtype=object)
+    X.iloc[:, 0] += 30.0 * (y == group[0])
+    with under():
+        result = mm.solve(mm.ConstrainedMaximumMargin(X, y, n_components=1, xi=0.1, xi_growth=1.0))
+        result.model.save(tmp_path / "mixture.json")
+        model = mm.MixtureClassifier.load(tmp_path / "mixture.json")
+        page = Page()
+        page.feed(render_report(result))
+    assert model.feature_names == tuple(group)
+    assert model.classes.tolist() == sorted(group[:2])
+    np.testing.assert_array_equal(model.predict_proba(X), result.model.predict_proba(X))
+    assert "script" not in page.tags
+    assert "img" not in page.tags
+    assert not [name for name in page.attributes if name.startswith("on")]
