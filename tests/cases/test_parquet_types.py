@@ -169,9 +169,7 @@ def test_what_is_read_is_learned_from_written_and_predicted_for(
 
 
 @pytest.mark.parametrize("name", [n for n, (_, _, kind) in NUMBERS.items() if kind in "mM"])
-def test_moments_are_learned_from_and_written(
-    name: str, command: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_moments_are_learned_from_and_written(name: str, command: Callable[..., Any], tmp_path: Path) -> None:
     path = written(NUMBERS[name][0](), tmp_path / "t.parquet")
     done = command("structure", "--data", path, "--target", "class", "--max-parents", 1, "--out", tmp_path / "o")
     assert done.status == 0, done.err
