@@ -21,6 +21,7 @@ from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.exchange import NetworkExchange
 from mmbn_opt.networks.inference import log_joint_marginal
 from mmbn_opt.networks.posterior import features_with_children, log_joint_observed, normalize_rows
+from mmbn_opt.networks.queries import NetworkQueries
 from mmbn_opt.networks.smoothing import Smoothing, as_smoothing
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.networks.tables import FactorTables, encode_rows
@@ -52,7 +53,7 @@ def estimate_log_cpt(data: DiscreteDataset, node: int, parents: Sequence[int], s
 
 
 @dataclass(frozen=True, eq=False)
-class BayesianNetwork(NetworkExchange):
+class BayesianNetwork(NetworkQueries, NetworkExchange):
     """A structure with conditional probability tables and the labels of its states.
 
     Parameters
