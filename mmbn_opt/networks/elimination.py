@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_CELLS", "Family", "Plan", "make_plan"]
 
-MAX_CELLS = 400_000_000
-"""Cells that the tables of one question may have together; a few seconds, and less than 2 GB for the messages."""
+MAX_CELLS = 600_000_000
+"""Cells that the tables of one question may have together: some ten seconds; messages, which are kept, have fewer."""
 
 
 @dataclass(frozen=True, eq=False)

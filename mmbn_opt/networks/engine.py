@@ -14,8 +14,11 @@ from mmbn_opt.networks.tables import FactorTables
 
 __all__ = ["Engine"]
 
-_SHARED_CELLS = 200_000
+_SHARED_CELLS = 20_000
 """Up to this many cells one plan serves all patterns of evidence of a question."""
+
+_CELLS_PER_NODE = 20_000
+"""As many cells are computed in the time that planning takes for a node."""
 
 _PLANS_KEPT = 256
 
@@ -120,22 +123,36 @@ class Engine:
         whole: bool = False,
     ) -> list[tuple[Plan, NDArray[np.intp]]]:
         """Plans, and the cases that each serves; refused before anything is computed."""
-        if (kept, best) not in self._plans:
-            self._plans[kept, best] = make_plan(self.family, kept, best)
-            if len(self._plans) > _PLANS_KEPT:
-                self._plans.popitem(last=False)
-        shared = self._plans[kept, best]
-        if shared.cells <= _SHARED_CELLS:
+        if (shared := self._shared_plan(kept, best, 1, 1)) is None or shared.cells > _SHARED_CELLS:
+            groups = _patterns(case.codes >= 0)
+            shared = self._shared_plan(kept, best, case.n_cases, len(groups))
+        if shared is not None:
             shared.refuse_over(max_cells, question)
             return [(shared, np.arange(case.n_cases))]
         found = []
-        for rows in _patterns(case.codes >= 0):
+        for rows in groups:
             seen = np.flatnonzero(case.codes[rows[0]] >= 0).tolist()
             relevant = None if whole else self.family.above([*seen, *kept, *best, *case.nodes.tolist()])
             plan = make_plan(self.family, kept, best, [v for v in seen if v not in kept], relevant)
             plan.refuse_over(max_cells, question)
             found.append((plan, rows))
         return found
+
+    def _shared_plan(self, kept: tuple[int, ...], best: tuple[int, ...], n_cases: int, n_patterns: int) -> Plan | None:
+        """The plan without a look at the evidence, where that costs less than one plan for each pattern."""
+        planning = n_patterns * len(self.tables.cardinalities) * _CELLS_PER_NODE
+        most = max(_SHARED_CELLS, planning // max(1, n_cases))
+        if self._plan((), ()).cells > most:
+            return None
+        plan = self._plan(kept, best)
+        return plan if plan.cells <= most else None
+
+    def _plan(self, kept: tuple[int, ...], best: tuple[int, ...]) -> Plan:
+        if (kept, best) not in self._plans:
+            self._plans[kept, best] = make_plan(self.family, kept, best)
+            if len(self._plans) > _PLANS_KEPT:
+                self._plans.popitem(last=False)
+        return self._plans[kept, best]
 
 
 def _rows_of(likelihood: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
@@ -144,6 +161,8 @@ def _rows_of(likelihood: FloatArray, rows: NDArray[np.intp]) -> FloatArray:
 
 def _patterns(seen: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
     """Rows of each pattern of what is observed."""
+    if len(seen) == 1:
+        return [np.zeros(1, dtype=np.intp)]
     _, inverse = np.unique(np.packbits(seen, axis=1), axis=0, return_inverse=True)
     order = np.argsort(inverse.ravel(), kind="stable")
     return np.split(order, np.flatnonzero(np.diff(inverse.ravel()[order])) + 1)

@@ -16,12 +16,14 @@ from mmbn_opt.data.frames import as_pandas
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError, WrongTypeError
 
-__all__ = ["Evidence", "node_number", "read_evidence"]
+__all__ = ["Evidence", "node_number", "observed_names", "read_evidence"]
 
 _FORMS = (
     "a mapping of node to state, a Series, a table with a row a case and any of the nodes as columns, or a list of "
     "mappings"
 )
+
+_LIKELIHOODS = (Mapping, list, np.ndarray, pd.Series)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +88,8 @@ def read_evidence(variables: Sequence[DiscreteVariable], given: Any, likelihood:
     names = [v.name for v in variables]
     soft: dict[int, FloatArray] = {}
     index: pd.Index | None = None
-    given = as_pandas(given)
+    if not isinstance(given, Mapping):
+        given = as_pandas(given)
     if isinstance(given, pd.Series):
         given = dict(given)
     if given is None or isinstance(given, Mapping):
@@ -108,7 +111,7 @@ def read_evidence(variables: Sequence[DiscreteVariable], given: Any, likelihood:
         node = node_number(names, name)
         logs = _read_likelihood(variables[node], values, len(codes))
         soft[node] = soft[node] + logs if node in soft else logs
-    codes[:, [v.cardinality == 1 for v in variables]] = 0
+    codes[:, [len(v.states) == 1 for v in variables]] = 0
     n_rows = max((len(np.atleast_2d(values)) for values in soft.values()), default=1)
     columns = [np.broadcast_to(np.atleast_2d(v), (n_rows, variables[node].cardinality)) for node, v in soft.items()]
     lengths = [variables[node].cardinality for node in soft]
@@ -121,6 +124,12 @@ def read_evidence(variables: Sequence[DiscreteVariable], given: Any, likelihood:
     )
 
 
+def observed_names(case: Any) -> set[str]:
+    """Names of the nodes that one case gives a state, not a gap or likelihoods."""
+    held = {} if case is None else dict(as_pandas(case))
+    return {str(name) for name, value in held.items() if not (isinstance(value, _LIKELIHOODS) or pd.isna(value))}
+
+
 def _read_case(
     variables: Sequence[DiscreteVariable], names: Sequence[str], case: Mapping[Any, Any], codes: NDArray[np.int32]
 ) -> dict[int, FloatArray]:
@@ -128,7 +137,7 @@ def _read_case(
     soft = {}
     for name, value in case.items():
         node = node_number(names, name)
-        if isinstance(value, (Mapping, list, np.ndarray, pd.Series)):
+        if isinstance(value, _LIKELIHOODS):
             soft[node] = _read_likelihood(variables[node], value, 1)[0]
         else:
             codes[node] = _code(variables[node], value)

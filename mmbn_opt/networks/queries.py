@@ -16,7 +16,7 @@ from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.elimination import MAX_CELLS
 from mmbn_opt.networks.engine import Engine
-from mmbn_opt.networks.evidence import Evidence, node_number, read_evidence
+from mmbn_opt.networks.evidence import Evidence, node_number, observed_names, read_evidence
 from mmbn_opt.networks.sampling import draw, weigh
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.networks.tables import FactorTables
@@ -52,6 +52,17 @@ class NetworkQueries(ABC):
     def engine(self) -> Engine:
         """Plans of elimination that questions share."""
         return Engine(self.tables)
+
+    @cached_property
+    def _indexes(self) -> dict[tuple[int, ...], pd.Index]:
+        """Those of answers, which take longer to make than many an answer."""
+        return {}
+
+    def _states(self, nodes: Sequence[int]) -> pd.Index:
+        key = tuple(nodes)
+        if key not in self._indexes:
+            self._indexes[key] = _index_of([self.variables[v] for v in nodes])
+        return self._indexes[key]
 
     def query(
         self,
@@ -109,7 +120,7 @@ class NetworkQueries(ABC):
         answer = np.full_like(logs, np.nan)
         answer[possible] = np.exp(logs[possible] - top[possible])
         answer /= answer.sum(axis=1, keepdims=True)
-        return _as_table(answer, [self.variables[v] for v in nodes], case)
+        return _as_table(answer, self._states(nodes), case)
 
     def marginals(
         self,
@@ -138,7 +149,7 @@ class NetworkQueries(ABC):
         logs, posteriors = self.engine.marginals(case, max_cells)
         _tell_impossible(np.isfinite(logs), case)
         return {
-            variable.name: _as_table(posteriors[:, node, : variable.cardinality], [variable], case)
+            variable.name: _as_table(posteriors[:, node, : variable.cardinality], self._states([node]), case)
             for node, variable in enumerate(self.variables)
         }
 
@@ -175,8 +186,7 @@ class NetworkQueries(ABC):
         check_arguments(NetworkQueries.map_query, locals())
         case = read_evidence(self.variables, evidence, likelihood)
         if targets is None:
-            free = (case.codes < 0).any(axis=0)
-            nodes = np.flatnonzero(free).tolist()
+            nodes = list(range(len(self.variables)))
             told = "The most probable explanation"
         else:
             nodes = _targets(self.structure.names, targets)
@@ -186,15 +196,11 @@ class NetworkQueries(ABC):
         possible = np.isfinite(logs)
         _tell_impossible(possible, case)
         if case.index is None:
-            # One-state nodes count as observed inside, and are answered all the same.
-            single = [v for v, variable in enumerate(self.variables) if variable.cardinality == 1]
-            shown_nodes = (
-                nodes if targets is not None else sorted({*nodes, *_unasked(single, evidence, self.variables)})
-            )
-            return {self.variables[v].name: self.variables[v].states[chosen[0, v]] for v in shown_nodes}
-        columns = range(len(self.variables)) if targets is None else nodes
+            seen = set() if targets is not None else observed_names(evidence)
+            asked = (v for v in nodes if self.variables[v].name not in seen)
+            return {self.variables[v].name: self.variables[v].states[chosen[0, v]] for v in asked}
         table = {}
-        for v in columns:
+        for v in nodes:
             labels = self.variables[v].decode(chosen[:, v])
             table[self.variables[v].name] = labels if possible.all() else np.where(possible, labels, None)
         return pd.DataFrame(table, index=case.index)
@@ -329,8 +335,7 @@ class NetworkQueries(ABC):
         _refuse_observed(case, nodes, self.variables)
         rng = np.random.default_rng(random_state)  # type: ignore[arg-type]
         share, error, effective = weigh(self.tables, case, nodes, n_samples, rng)
-        index = _states([self.variables[v] for v in nodes])
-        answer = pd.DataFrame({"probability": share, "standard_error": error}, index=index)
+        answer = pd.DataFrame({"probability": share, "standard_error": error}, index=self._states(nodes))
         answer.attrs["effective_samples"] = effective
         return answer
 
@@ -378,19 +383,13 @@ def _tell_impossible(possible: NDArray[np.bool_], case: Evidence) -> None:
     )
 
 
-def _unasked(single: Sequence[int], evidence: Any, variables: Sequence[DiscreteVariable]) -> list[int]:
-    given = set() if evidence is None else {str(name) for name in dict(evidence)}
-    return [v for v in single if variables[v].name not in given]
-
-
-def _states(variables: Sequence[DiscreteVariable]) -> pd.Index:
+def _index_of(variables: Sequence[DiscreteVariable]) -> pd.Index:
     if len(variables) == 1:
         return pd.Index(list(variables[0].states), name=variables[0].name)
     return pd.MultiIndex.from_product([list(v.states) for v in variables], names=[v.name for v in variables])
 
 
-def _as_table(answer: FloatArray, variables: Sequence[DiscreteVariable], case: Evidence) -> Any:
-    states = _states(variables)
+def _as_table(answer: FloatArray, states: pd.Index, case: Evidence) -> Any:
     if case.index is None:
         return pd.Series(answer[0], index=states, name="probability")
     return pd.DataFrame(answer, index=case.index, columns=states)

@@ -1,6 +1,5 @@
 """Questions to a network: equal to adding up the full joint table, on any network, evidence and form of it."""
 
-import logging
 import math
 from itertools import product
 
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 import mmbn_opt as mm
 from mmbn_opt.data.variable import DiscreteVariable
-from mmbn_opt.exceptions import InputError, SizeLimitError
+from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks import engine
 
 
@@ -98,6 +97,7 @@ def test_answers_are_those_of_the_full_table(shared, problem):
     soft = {network.variables[v].name: weights for v, weights in likelihood.items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine, "_SHARED_CELLS", 10**9 if shared else -1)
+        patch.setattr(engine, "_CELLS_PER_NODE", 0)
         frame = pd.DataFrame(
             [[None if c < 0 else v.states[c] for v, c in zip(network.variables, row, strict=True)] for row in cases],
             columns=list(network.structure.names),
