@@ -30,6 +30,7 @@ _RATIO = 1.7
 _PAGE_WIDTH, _WIDEST = 960.0, 1040.0
 _PHONE_WIDTH, _PHONE_NODES = 390.0, (112.0, 92.0)
 _TRIES = 3
+_NO_CLASS = -1
 _MANY = 60
 """A network of more nodes scrolls anyway, and takes a second to lay out."""
 
@@ -162,7 +163,7 @@ class _Drawing:
     def __init__(self, structure: Structure, rows: list[Row], width: float) -> None:
         self.structure = structure
         self.width = width
-        self.class_node = structure.class_index
+        self.class_node = structure.class_index if structure.has_class else _NO_CLASS
         self.row_of = {v: k for k, row in enumerate(rows) for v in (*row.tied, *row.free)}
         self.above: dict[Item, list[Item]] = {}
         self.below: dict[Item, list[Item]] = {}
@@ -192,6 +193,8 @@ class _Drawing:
         return self.width / 2 if isinstance(item, int) else _DUMMY_HALF
 
     def _uses_trunk(self) -> bool:
+        if self.class_node == _NO_CLASS:
+            return False
         first = self.row_of[self.class_node] + 1
         return any(self.row_of[v] > first for v in self.structure.children(self.class_node))
 
@@ -199,6 +202,8 @@ class _Drawing:
         left = min(self.x[v] - self._half(v) for row in self.rows for v in row)
         offset = MARGIN + (_TRUNK if self._uses_trunk() else 0.0) - left
         self.x = {v: x + offset for v, x in self.x.items()}
+        if self.class_node == _NO_CLASS:
+            return
         if len(self.rows[self.row_of[self.class_node]]) == 1 and not self.above.get(self.class_node):
             others = [self.x[v] for row in self.rows for v in row if v != self.class_node]
             self.x[self.class_node] = (min(others) + max(others)) / 2 if others else self.x[self.class_node]
@@ -215,7 +220,7 @@ class _Drawing:
     def finish(self) -> Layout:
         boxes = tuple(
             Box(v, self.x[v], self.top[self.row_of[v]] + NODE_HEIGHT / 2, self.width)
-            for v in range(self.class_node + 1)
+            for v in range(len(self.structure.names))
         )
         arrival, departure = self._arrivals(), self._departures()
         edges = tuple(

@@ -64,20 +64,27 @@ def network_svg(
     labels = box_labels(structure, layout)
     nodes = [_node(structure, *drawn) for drawn in zip(layout.boxes, labels, tips, strict=True)]
     style = NETWORK_STYLE + (STANDALONE_STYLE if standalone else "") + _hover_rules(0 if narrow else len(kept))
-    label = f"Bayesian network: {len(kept)} nodes, {len(layout.edges)} edges, class {structure.class_name}"
+    label = f"Bayesian network: {len(kept)} nodes, {len(layout.edges)} edges"
+    label += f", class {structure.class_name}" if structure.has_class else ""
     opening = svg_opening("mmbn-net", layout.width, layout.height, label, standalone=standalone)
     return f"{opening}<style>{style}</style>{''.join(edges)}{''.join(nodes)}</svg>"
 
 
 def drawable_part(structure: Structure, max_nodes: int = MAX_DRAWN_NODES) -> tuple[Structure, list[int]]:
-    """The structure itself, or the class with (the first `max_nodes` of) its Markov blanket; and the nodes kept."""
+    """The structure itself, or the class with (the first `max_nodes` of) its Markov blanket; and the nodes kept.
+
+    Without a class it is the node with the largest blanket.
+    """
     if len(structure.names) <= max_nodes:
         return structure, list(range(len(structure.names)))
     top = structure.class_index
+    if not structure.has_class:
+        top = max(range(len(structure.names)), key=lambda v: len(structure.markov_blanket(v)))
     kept = [*sorted(structure.markov_blanket(top))[: max_nodes - 1], top]
     number = {v: k for k, v in enumerate(kept)}
     parents = tuple(tuple(number[p] for p in structure.parents[v] if p in number) for v in kept)
-    return Structure(tuple(structure.names[v] for v in kept[:-1]), structure.class_name, parents), kept
+    names = tuple(structure.names[v] for v in kept)
+    return Structure(names[:-1], names[-1], parents, has_class=structure.has_class), kept
 
 
 def box_labels(structure: Structure, layout: Layout) -> list[str]:
@@ -87,7 +94,7 @@ def box_labels(structure: Structure, layout: Layout) -> list[str]:
 
 
 def _node(structure: Structure, box: Box, label: str, tip: str) -> str:
-    kind = " class" if box.node == structure.class_index else ""
+    kind = " class" if structure.has_class and box.node == structure.class_index else ""
     return (
         f'<g class="node{kind} n{box.node}"><title>{tip}</title>'
         f'<rect x="{box.x - box.width / 2:.1f}" y="{box.top:.1f}" width="{box.width:.1f}" '
@@ -153,7 +160,7 @@ def _hover_rules(n_nodes: int) -> str:
 
 def _tooltip(network: BayesianNetwork | Structure, structure: Structure, node: int) -> str:
     parents = [structure.names[p] for p in structure.parents[node]]
-    lines = [structure.names[node] + (" (class)" if node == structure.class_index else "")]
+    lines = [structure.names[node] + (" (class)" if structure.has_class and node == structure.class_index else "")]
     lines.append("parents: " + (", ".join(parents) or "none"))
     if isinstance(network, BayesianNetwork):
         lines += _cpt_lines(network, node)

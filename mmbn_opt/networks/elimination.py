@@ -16,7 +16,7 @@ from mmbn_opt.networks.elimination_order import Order, small_order, table_cells
 from mmbn_opt.networks.tables import FactorTables
 
 if TYPE_CHECKING:
-    from mmbn_opt.networks._elimination_kernels import Book
+    from mmbn_opt.networks._elimination_desk import Book
 
 __all__ = ["MAX_CELLS", "Family", "Plan", "make_plan"]
 
@@ -117,7 +117,7 @@ class Plan:
     @cached_property
     def book(self) -> "Book":
         """The plan for kernels."""
-        from mmbn_opt.networks._elimination_kernels import Book
+        from mmbn_opt.networks._elimination_desk import Book
 
         family, n_nodes, last = self.family, len(self.family.tables.cardinalities), len(self.order)
         card = (*family.tables.cardinalities, 1)
@@ -134,8 +134,8 @@ class Plan:
         width = max(map(len, members))
         step, among = np.zeros((len(source), width), np.int64), np.full((len(source), width), -1, np.int64)
         e = 0
-        for b, bucket in enumerate(inputs):
-            for i in bucket:
+        for b, entering in enumerate(inputs):
+            for i in entering:
                 for p, v in enumerate(members[b]):
                     if i >= 0:
                         step[e, p] = family.steps[i].get(v, 0)
@@ -184,7 +184,7 @@ def make_plan(
         Nodes whose tables are needed; None for all.
     """
     card = family.tables.cardinalities
-    nodes = range(len(card)) if relevant is None else np.flatnonzero(relevant).tolist()
+    nodes: Sequence[int] = range(len(card)) if relevant is None else np.flatnonzero(relevant).tolist()
     out = set(observed)
     last = [v for v in best if v not in out]
     graph: dict[int, set[int]] = {v: set() for v in nodes if v not in out}

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,9 @@ from mmbn_opt.data.discrete import DiscreteDataset, check_columns, named_by_text
 from mmbn_opt.data.frames import as_pandas
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError, WrongTypeError
+from mmbn_opt.networks.node_names import node_number, suggestion
 
-__all__ = ["Evidence", "node_number", "observed_names", "read_evidence"]
+__all__ = ["Evidence", "observed_names", "read_evidence"]
 
 _FORMS = (
     "a mapping of node to state, a Series, a table with a row a case and any of the nodes as columns, or a list of "
@@ -52,21 +52,6 @@ class Evidence:
     def n_cases(self) -> int:
         """Number of cases."""
         return len(self.codes)
-
-
-def node_number(names: Sequence[str], name: Any) -> int:
-    """The number of a node by its name; `InputError` with the likeliest one for a name that is not there.
-
-    Examples
-    --------
-    >>> node_number(["lung", "smoke"], "Smoke")
-    Traceback (most recent call last):
-    mmbn_opt.exceptions.InputError: There is no node 'Smoke'; did you mean 'smoke'? The nodes are ['lung', 'smoke'].
-    """
-    text = str(name)
-    if text in names:
-        return names.index(text)
-    raise InputError(f"There is no node {shown(name)}{_suggestion(text, names)} The nodes are [{listed(names)}].")
 
 
 def read_evidence(variables: Sequence[DiscreteVariable], given: Any, likelihood: Any = None) -> Evidence:
@@ -160,7 +145,7 @@ def _codes_of_column(variable: DiscreteVariable, column: pd.Series) -> NDArray[A
     strange = column[(codes < 0) & column.notna().to_numpy()]
     if len(strange):
         value = strange.iloc[0]
-        hint = _suggestion(str(value), [str(state) for state in variable.states])
+        hint = suggestion(str(value), [str(state) for state in variable.states])
         raise InputError(
             f"Node {shown(variable.name)} has no state {shown(value)}{hint} Its states are "
             f"[{listed(variable.states, 12)}]."
@@ -214,10 +199,3 @@ def _read_likelihood(variable: DiscreteVariable, values: Any, n_cases: int) -> F
     with np.errstate(divide="ignore"):
         logs: FloatArray = np.log(numbers)
     return logs
-
-
-def _suggestion(text: str, known: Sequence[str]) -> str:
-    """A question for the closest of the known texts, or the end of the sentence."""
-    lower = {name.lower(): name for name in reversed(known)}
-    close = get_close_matches(text.lower(), lower, n=1)
-    return f"; did you mean {shown(lower[close[0]])}?" if close else "."

@@ -27,8 +27,8 @@ class NetworkExchange:
         delegate("write_bif")(self, path)
 
     @classmethod
-    def from_bif(cls, path: str | Path, target: str) -> Self:
-        """Read a BIF file; `target` names the class variable."""
+    def from_bif(cls, path: str | Path, target: str | None = None) -> Self:
+        """Read a BIF file; `target` names the class variable, if the network is to have one."""
         network: Self = delegate("read_bif")(path, target)
         return network
 
@@ -37,8 +37,8 @@ class NetworkExchange:
         delegate("write_xmlbif")(self, path)
 
     @classmethod
-    def from_xmlbif(cls, path: str | Path, target: str) -> Self:
-        """Read an XMLBIF file (extra ``interop``); `target` names the class variable."""
+    def from_xmlbif(cls, path: str | Path, target: str | None = None) -> Self:
+        """Read an XMLBIF file (extra ``interop``); `target` names the class variable, if there is to be one."""
         network: Self = delegate("read_xmlbif")(path, target)
         return network
 
@@ -64,8 +64,8 @@ class NetworkExchange:
         return delegate("to_pgmpy")(self)
 
     @classmethod
-    def from_pgmpy(cls, model: Any, target: str) -> Self:
-        """A pgmpy network as ours; `target` names the class variable."""
+    def from_pgmpy(cls, model: Any, target: str | None = None) -> Self:
+        """A pgmpy network as ours; `target` names the class variable, if there is to be one."""
         network: Self = delegate("from_pgmpy")(model, target)
         return network
 
@@ -74,8 +74,8 @@ class NetworkExchange:
         return delegate("to_pyagrum")(self)
 
     @classmethod
-    def from_pyagrum(cls, model: Any, target: str) -> Self:
-        """A pyAgrum network as ours; `target` names the class variable."""
+    def from_pyagrum(cls, model: Any, target: str | None = None) -> Self:
+        """A pyAgrum network as ours; `target` names the class variable, if there is to be one."""
         network: Self = delegate("from_pyagrum")(model, target)
         return network
 
@@ -104,7 +104,7 @@ class StructureExchange:
 
     @classmethod
     def from_networkx(cls, graph: Any, target: str | None = None) -> Self:
-        """The structure of a directed graph; the class is `target`, or what the graph's ``class_name`` says."""
+        """The structure of a directed graph; the class is `target`, or the graph's ``class_name``, or there is none."""
         structure: Self = delegate("structure_from_networkx")(graph, target)
         return structure
 

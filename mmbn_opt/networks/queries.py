@@ -1,68 +1,26 @@
-"""Questions to a network: what is likely, what is most likely, how likely is this, and draw me some."""
+"""Questions to a network: what is likely, what is most likely, and how likely is this."""
 
-import logging
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from mmbn_opt._arguments import check_arguments, listed, shown, whole
-from mmbn_opt._arrays import FloatArray
-from mmbn_opt.data.variable import DiscreteVariable
-from mmbn_opt.exceptions import InputError
+from mmbn_opt._arguments import check_arguments
+from mmbn_opt.networks.asking import Asked, as_table, numbers_of, refuse_observed, tell_impossible, told
 from mmbn_opt.networks.elimination import MAX_CELLS
-from mmbn_opt.networks.engine import Engine
-from mmbn_opt.networks.evidence import Evidence, node_number, observed_names, read_evidence
-from mmbn_opt.networks.sampling import draw, weigh
-from mmbn_opt.networks.structure import Structure
-from mmbn_opt.networks.tables import FactorTables
+from mmbn_opt.networks.evidence import observed_names, read_evidence
 
 __all__ = ["NetworkQueries"]
 
-logger = logging.getLogger(__name__)
 
-RandomState = int | np.random.Generator | np.random.RandomState | None
-
-
-class NetworkQueries(ABC):
+class NetworkQueries(Asked):
     """What a `BayesianNetwork` can be asked, its class or none.
 
     Evidence is a mapping of node to state (or to likelihoods of its states), a Series, a list of mappings, or a table
     with a row a case and any of the nodes as columns; a missing cell is not observed. One case gives one answer, many
     cases a table with a row each. All answers but those of `estimate` are exact, by elimination.
     """
-
-    structure: Structure
-
-    @property
-    @abstractmethod
-    def variables(self) -> tuple[DiscreteVariable, ...]:
-        """All variables by the numbers of their nodes."""
-
-    @property
-    @abstractmethod
-    def tables(self) -> FactorTables:
-        """The tables by the numbers of the nodes."""
-
-    @cached_property
-    def engine(self) -> Engine:
-        """Plans of elimination that questions share."""
-        return Engine(self.tables)
-
-    @cached_property
-    def _indexes(self) -> dict[tuple[int, ...], pd.Index]:
-        """Those of answers, which take longer to make than many an answer."""
-        return {}
-
-    def _states(self, nodes: Sequence[int]) -> pd.Index:
-        key = tuple(nodes)
-        if key not in self._indexes:
-            self._indexes[key] = _index_of([self.variables[v] for v in nodes])
-        return self._indexes[key]
 
     def query(
         self,
@@ -110,17 +68,17 @@ class NetworkQueries(ABC):
         {'no': 0.724, 'yes': 0.276}
         """
         check_arguments(NetworkQueries.query, locals())
-        nodes = _targets(self.structure.names, targets)
+        nodes = numbers_of(self.structure.names, targets)
         case = read_evidence(self.variables, evidence, likelihood)
-        _refuse_observed(case, nodes, self.variables)
-        logs = self.engine.answer(nodes, case, max_cells, f"P({_told(self.variables, nodes)} | evidence)")
+        refuse_observed(case, nodes, self.variables)
+        logs = self.engine.answer(nodes, case, max_cells, f"P({told(self.variables, nodes)} | evidence)")
         top = logs.max(axis=1, keepdims=True)
         possible = np.isfinite(top[:, 0])
-        _tell_impossible(possible, case)
+        tell_impossible(possible, case)
         answer = np.full_like(logs, np.nan)
         answer[possible] = np.exp(logs[possible] - top[possible])
         answer /= answer.sum(axis=1, keepdims=True)
-        return _as_table(answer, self._states(nodes), case)
+        return as_table(answer, self.states_of(nodes), case)
 
     def marginals(
         self,
@@ -147,9 +105,9 @@ class NetworkQueries(ABC):
         check_arguments(NetworkQueries.marginals, locals())
         case = read_evidence(self.variables, evidence, likelihood)
         logs, posteriors = self.engine.marginals(case, max_cells)
-        _tell_impossible(np.isfinite(logs), case)
+        tell_impossible(np.isfinite(logs), case)
         return {
-            variable.name: _as_table(posteriors[:, node, : variable.cardinality], self._states([node]), case)
+            variable.name: as_table(posteriors[:, node, : variable.cardinality], self.states_of([node]), case)
             for node, variable in enumerate(self.variables)
         }
 
@@ -187,14 +145,14 @@ class NetworkQueries(ABC):
         case = read_evidence(self.variables, evidence, likelihood)
         if targets is None:
             nodes = list(range(len(self.variables)))
-            told = "The most probable explanation"
+            question = "The most probable explanation"
         else:
-            nodes = _targets(self.structure.names, targets)
-            _refuse_observed(case, nodes, self.variables)
-            told = f"The most probable {_told(self.variables, nodes)}"
-        logs, chosen = self.engine.choose(nodes, case, max_cells, told)
+            nodes = numbers_of(self.structure.names, targets)
+            refuse_observed(case, nodes, self.variables)
+            question = f"The most probable {told(self.variables, nodes)}"
+        logs, chosen = self.engine.choose(nodes, case, max_cells, question)
         possible = np.isfinite(logs)
-        _tell_impossible(possible, case)
+        tell_impossible(possible, case)
         if case.index is None:
             seen = set() if targets is not None else observed_names(evidence)
             asked = (v for v in nodes if self.variables[v].name not in seen)
@@ -202,7 +160,9 @@ class NetworkQueries(ABC):
         table = {}
         for v in nodes:
             labels = self.variables[v].decode(chosen[:, v])
-            table[self.variables[v].name] = labels if possible.all() else np.where(possible, labels, None)
+            table[self.variables[v].name] = (
+                labels if possible.all() else pd.Series(labels, dtype=object).where(possible, None).to_numpy()
+            )
         return pd.DataFrame(table, index=case.index)
 
     def probability(
@@ -248,148 +208,3 @@ class NetworkQueries(ABC):
         """
         case = read_evidence(self.variables, frame)
         return float(self.engine.answer([], case, max_cells, "The log-likelihood")[:, 0].sum())
-
-    def sample(
-        self,
-        n: int,
-        evidence: Any = None,
-        *,
-        likelihood: Mapping[str, Any] | None = None,
-        random_state: RandomState = None,
-        max_cells: int = MAX_CELLS,
-    ) -> pd.DataFrame:
-        """Draw `n` independent rows of all nodes given the evidence; exact, none is rejected.
-
-        Parameters
-        ----------
-        n : int
-        evidence, likelihood, max_cells
-            See `query`. Many cases give `n` rows each, in an index of (case, draw).
-        random_state : int, Generator, RandomState or None
-
-        Examples
-        --------
-        >>> from mmbn_opt import BayesianNetwork, DiscreteDataset, naive_bayes
-        >>> data = DiscreteDataset.from_arrays([["x"], ["y"], ["x"], ["y"]], ["no", "yes", "no", "no"])
-        >>> network = BayesianNetwork.fit(naive_bayes(data), data)
-        >>> network.sample(1000, {"x0": "y"}, random_state=0)["class"].value_counts(normalize=True).round(2).to_dict()
-        {'no': 0.55, 'yes': 0.45}
-        """
-        check_arguments(NetworkQueries.sample, locals())
-        n = whole("n", n)
-        case = read_evidence(self.variables, evidence, likelihood)
-        rng = np.random.default_rng(random_state)  # type: ignore[arg-type]
-        codes = draw(self.engine, case, n, rng, max_cells)
-        if case.index is None:
-            index: pd.Index = pd.RangeIndex(n)
-        else:
-            index = pd.MultiIndex.from_product([case.index, range(n)], names=[case.index.name, "draw"])
-        return pd.DataFrame({v.name: v.decode(codes[:, j]) for j, v in enumerate(self.variables)}, index=index)
-
-    def estimate(
-        self,
-        targets: str | Sequence[str],
-        evidence: Any = None,
-        *,
-        likelihood: Mapping[str, Any] | None = None,
-        n_samples: int = 10_000,
-        random_state: RandomState = None,
-    ) -> pd.DataFrame:
-        """``P(targets | evidence)`` by likelihood weighting (Fung & Chang 1990), for networks too large for `query`.
-
-        Every node is drawn given its parents, what is observed stays as it is, and each draw counts with the
-        probability of the observed states given their parents. The standard error is that of the ratio of two means;
-        it is honest when many draws count, so ``answer.attrs["effective_samples"]`` has ``(sum w)^2 / sum w^2``.
-
-        Parameters
-        ----------
-        targets, evidence, likelihood
-            See `query`; one case.
-        n_samples : int
-        random_state : int, Generator, RandomState or None
-
-        Returns
-        -------
-        DataFrame
-            Columns ``probability`` and ``standard_error``, a row a state (a combination of states).
-
-        Raises
-        ------
-        InputError
-            When no draw agrees with the evidence.
-
-        Examples
-        --------
-        >>> from mmbn_opt import BayesianNetwork, DiscreteDataset, naive_bayes
-        >>> data = DiscreteDataset.from_arrays([["x"], ["y"], ["x"], ["y"]], ["no", "yes", "no", "no"])
-        >>> network = BayesianNetwork.fit(naive_bayes(data), data)
-        >>> network.estimate("class", {"x0": "y"}, random_state=0).round(2).loc["yes"].to_dict()
-        {'probability': 0.46, 'standard_error': 0.01}
-        """
-        check_arguments(NetworkQueries.estimate, locals())
-        n_samples = whole("n_samples", n_samples, 1)
-        nodes = _targets(self.structure.names, targets)
-        case = read_evidence(self.variables, evidence, likelihood)
-        if case.index is not None:
-            raise InputError("estimate takes one case of evidence, not a table; call it for each row.")
-        _refuse_observed(case, nodes, self.variables)
-        rng = np.random.default_rng(random_state)  # type: ignore[arg-type]
-        share, error, effective = weigh(self.tables, case, nodes, n_samples, rng)
-        answer = pd.DataFrame({"probability": share, "standard_error": error}, index=self._states(nodes))
-        answer.attrs["effective_samples"] = effective
-        return answer
-
-
-def _targets(names: Sequence[str], targets: Any) -> list[int]:
-    asked = [targets] if isinstance(targets, (str, int, np.integer)) else list(targets)
-    nodes = [node_number(names, name) for name in asked]
-    if not nodes:
-        raise InputError(f"targets is empty; name one of the nodes [{listed(names)}].")
-    if len(set(nodes)) < len(nodes):
-        raise InputError(f"targets names a node twice: [{listed(asked)}].")
-    return nodes
-
-
-def _told(variables: Sequence[DiscreteVariable], nodes: Sequence[int]) -> str:
-    return listed((variables[v].name for v in nodes), 3, str)
-
-
-def _refuse_observed(case: Evidence, nodes: Sequence[int], variables: Sequence[DiscreteVariable]) -> None:
-    """A target with a state in some case would be answered by the question; one with one state is no secret."""
-    for v in nodes:
-        seen = case.codes[:, v] >= 0
-        if variables[v].cardinality > 1 and seen.any():
-            state = variables[v].states[case.codes[int(seen.argmax()), v]]
-            raise InputError(
-                f"Target {shown(variables[v].name)} is in the evidence itself ({shown(state)}); take it out of the "
-                "evidence, or out of the targets."
-            )
-
-
-def _tell_impossible(possible: NDArray[np.bool_], case: Evidence) -> None:
-    if possible.all():
-        return
-    if case.index is None:
-        raise InputError(
-            "This evidence has probability 0 in the network, so that nothing follows from it. Leave findings out, or "
-            "learn the tables with a pseudo-count (smoothing)."
-        )
-    rows = case.index[~possible]
-    logger.warning(
-        "%d of %d cases have probability 0 in the network; their answers are missing (rows %s)",
-        len(rows),
-        len(possible),
-        listed(rows, 5),
-    )
-
-
-def _index_of(variables: Sequence[DiscreteVariable]) -> pd.Index:
-    if len(variables) == 1:
-        return pd.Index(list(variables[0].states), name=variables[0].name)
-    return pd.MultiIndex.from_product([list(v.states) for v in variables], names=[v.name for v in variables])
-
-
-def _as_table(answer: FloatArray, states: pd.Index, case: Evidence) -> Any:
-    if case.index is None:
-        return pd.Series(answer[0], index=states, name="probability")
-    return pd.DataFrame(answer, index=case.index, columns=states)

@@ -65,10 +65,10 @@ def weigh(
     for v in nodes:
         cell = cell * tables.cardinalities[v] + codes[:, v]
         n_cells *= tables.cardinalities[v]
-    share = np.bincount(cell, weights=weight, minlength=n_cells)
+    share: FloatArray = np.bincount(cell, weights=weight, minlength=n_cells).astype(np.float64)
     # The variance of a ratio of means: sum of (w (1[x] - p))^2, which splits by whether the draw is in the cell.
     squares = np.bincount(cell, weights=weight**2, minlength=n_cells)
-    error = np.sqrt(squares * (1.0 - share) ** 2 + (squares.sum() - squares) * share**2)
+    error: FloatArray = np.sqrt(squares * (1.0 - share) ** 2 + (squares.sum() - squares) * share**2)
     return share, error, float(1.0 / (weight**2).sum())
 
 
