@@ -12,7 +12,7 @@ from mmbn_opt.display.layout import Box, DrawnEdge, Layout, layered_layout, narr
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
 
-__all__ = ["MAX_DRAWN_NODES", "box_labels", "drawable_part", "network_svg"]
+__all__ = ["MAX_DRAWN_NODES", "box_labels", "drawable_part", "edge_svg", "network_svg"]
 
 MAX_DRAWN_NODES = 150
 """Beyond this many nodes only the class and its Markov blanket are drawn."""
@@ -60,7 +60,7 @@ def network_svg(
     structure, kept = drawable_part(whole, max_nodes)
     layout = narrow_layout(structure) if narrow else layered_layout(structure)
     tips = [_tooltip(whole if narrow else network, whole, node) for node in kept]
-    edges = [_edge(structure, edge) for edge in sorted(layout.edges, key=lambda e: not e.by_bus)]
+    edges = [edge_svg(structure, edge) for edge in sorted(layout.edges, key=lambda e: not e.by_bus)]
     labels = box_labels(structure, layout)
     nodes = [_node(structure, *drawn) for drawn in zip(layout.boxes, labels, tips, strict=True)]
     style = NETWORK_STYLE + (STANDALONE_STYLE if standalone else "") + _hover_rules(0 if narrow else len(kept))
@@ -103,7 +103,8 @@ def _node(structure: Structure, box: Box, label: str, tip: str) -> str:
     )
 
 
-def _edge(structure: Structure, edge: DrawnEdge) -> str:
+def edge_svg(structure: Structure, edge: DrawnEdge) -> str:
+    """An edge with its head, and its two ends as a tip."""
     x, y = edge.points[-1]
     way = _polyline(edge.points) if edge.by_bus else _curve(edge.points)
     head = f"M{x:.1f} {y - 0.5:.1f}l{-_HEAD_HALF} {-_HEAD_LENGTH}h{2 * _HEAD_HALF}z"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arguments import is_number, listed, shown
 from mmbn_opt._arrays import FloatArray, IntArray
+from mmbn_opt.data.cells import as_state
 from mmbn_opt.data.discrete import DiscreteDataset, check_columns, named_by_text
 from mmbn_opt.data.frames import as_pandas
 from mmbn_opt.data.variable import DiscreteVariable
@@ -144,7 +145,7 @@ def _codes_of_column(variable: DiscreteVariable, column: pd.Series) -> NDArray[A
     codes = variable.encode(column, unseen="missing")
     strange = column[(codes < 0) & column.notna().to_numpy()]
     if len(strange):
-        value = strange.iloc[0]
+        value = as_state(strange.iloc[0])
         hint = suggestion(str(value), [str(state) for state in variable.states])
         raise InputError(
             f"Node {shown(variable.name)} has no state {shown(value)}{hint} Its states are "

@@ -9,7 +9,16 @@ from mmbn_opt._lazy import delegate
 __all__ = ["NetworkExchange", "StructureExchange"]
 
 
-class NetworkExchange:
+class Drawable:
+    """What a graph can be drawn as."""
+
+    def to_dot(self, path: str | Path | None = None) -> str:
+        """The graph in the DOT language of Graphviz; written to a file where there is a path."""
+        text: str = delegate("to_dot")(self, path)
+        return text
+
+
+class NetworkExchange(Drawable):
     """What a `BayesianNetwork` can be written as and read from; what each place keeps is told in the guide."""
 
     def save(self, path: str | Path) -> None:
@@ -79,6 +88,22 @@ class NetworkExchange:
         network: Self = delegate("from_pyagrum")(model, target)
         return network
 
+    def to_svg(
+        self,
+        path: str | Path | None = None,
+        *,
+        evidence: Any = None,
+        likelihood: Mapping[str, Any] | None = None,
+        marginals: bool = False,
+    ) -> str:
+        """The drawing as SVG, which a notebook shows; written to a file where there is a path.
+
+        With evidence (one case, as for `query`), or with ``marginals=True``, each node has a bar for each of its
+        states, as likely as it is given what is known.
+        """
+        drawing: str = delegate("to_svg")(self, path, evidence=evidence, likelihood=likelihood, marginals=marginals)
+        return drawing
+
     def to_networkx(self) -> Any:
         """The DAG as a ``networkx.DiGraph`` with labels and tables as node attributes (extra ``interop``)."""
         return delegate("network_to_networkx")(self)
@@ -95,8 +120,13 @@ class NetworkExchange:
         return pairs
 
 
-class StructureExchange:
+class StructureExchange(Drawable):
     """What a `Structure` can be turned into and made from."""
+
+    def to_svg(self, path: str | Path | None = None) -> str:
+        """The drawing as SVG, which a notebook shows; written to a file where there is a path."""
+        drawing: str = delegate("to_svg")(self, path)
+        return drawing
 
     def to_networkx(self) -> Any:
         """The DAG as a ``networkx.DiGraph`` (extra ``interop``)."""
