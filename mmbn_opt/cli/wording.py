@@ -27,6 +27,8 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "name": ("dataset",),
     "test_fraction": ("hold_out",),
     "ignore": ("drop",),
+    "n_samples": ("samples",),
+    "targets": ("target",),
 }
 """Argument -> what the options are called that may stand for it, the first that the command has."""
 

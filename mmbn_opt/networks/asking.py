@@ -106,8 +106,8 @@ def tell_impossible(possible: NDArray[np.bool_], case: Evidence) -> None:
 
 def _index_of(variables: Sequence[DiscreteVariable]) -> pd.Index:
     if len(variables) == 1:
-        return pd.Index(list(variables[0].states), name=variables[0].name)
-    return pd.MultiIndex.from_product([list(v.states) for v in variables], names=[v.name for v in variables])
+        return _labels_of(variables[0])
+    return pd.MultiIndex.from_product([_labels_of(v) for v in variables], names=[v.name for v in variables])
 
 
 def as_table(answer: FloatArray, states: pd.Index, case: Evidence) -> Any:
@@ -115,3 +115,9 @@ def as_table(answer: FloatArray, states: pd.Index, case: Evidence) -> Any:
     if case.index is None:
         return pd.Series(answer[0], index=states, name="probability")
     return pd.DataFrame(answer, index=case.index, columns=states)
+
+
+def _labels_of(variable: DiscreteVariable) -> pd.Index:
+    labels = variable.labels
+    # The type is said, since pandas would turn objects that are texts into Arrow's, which can't hold every text.
+    return pd.Index(labels, dtype=labels.dtype, name=variable.name)

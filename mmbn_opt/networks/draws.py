@@ -56,7 +56,8 @@ class NetworkDraws(Asked):
             index: pd.Index = pd.RangeIndex(n)
         else:
             index = pd.MultiIndex.from_product([case.index, range(n)], names=[case.index.name, "draw"])
-        return pd.DataFrame({v.name: v.decode(codes[:, j]) for j, v in enumerate(self.variables)}, index=index)
+        drawn = {v.name: self.states_of([j]).take(codes[:, j]) for j, v in enumerate(self.variables)}
+        return pd.DataFrame({name: pd.Series(labels, index, dtype=labels.dtype) for name, labels in drawn.items()})
 
     def estimate(
         self,

@@ -153,15 +153,9 @@ class BayesianNetwork(NetworkQueries, NetworkDraws, NetworkExchange):
         """The CPT of a node: a row a parent configuration, a column a state."""
         check_arguments(BayesianNetwork.cpt, locals())
         node = node_number(self.structure.names, name)
-        parents = [self.variables[p] for p in self.structure.parents[node]]
-        index: pd.Index
-        if not parents:
-            index = pd.Index([""], name=None)
-        elif len(parents) == 1:
-            index = pd.Index(list(parents[0].states), name=parents[0].name)
-        else:
-            index = pd.MultiIndex.from_product([list(p.states) for p in parents], names=[p.name for p in parents])
-        columns = pd.Index(list(self.variables[node].states), name=self.variables[node].name)
+        parents = self.structure.parents[node]
+        index = self.states_of(parents) if parents else pd.Index([""], name=None)
+        columns = self.states_of([node])
         return pd.DataFrame(np.exp(self.log_cpts[node]), index=index, columns=columns)
 
     def encode(self, X: Any, *, unseen: Unseen = "warn") -> NDArray[np.int32]:
