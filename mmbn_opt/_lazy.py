@@ -39,6 +39,8 @@ _DELEGATES = {
     "from_pgmpy": "mmbn_opt.interop.with_pgmpy",
     "to_pyagrum": "mmbn_opt.interop.with_pyagrum",
     "from_pyagrum": "mmbn_opt.interop.with_pyagrum",
+    "to_dot": "mmbn_opt.interop.dot",
+    "to_svg": "mmbn_opt.display.drawing",
     "to_networkx": "mmbn_opt.interop.graphs",
     "from_networkx": "mmbn_opt.interop.graphs",
     "structure_from_networkx": "mmbn_opt.interop.graphs",

@@ -24,6 +24,7 @@ from mmbn_opt.cli.demo import demo
 from mmbn_opt.cli.export import export
 from mmbn_opt.cli.parameters import parameters
 from mmbn_opt.cli.predict import predict
+from mmbn_opt.cli.query import query
 from mmbn_opt.cli.remarks import remark, remarking
 from mmbn_opt.cli.solvers import solvers
 from mmbn_opt.cli.streams import escape_what_cannot_be_shown
@@ -105,6 +106,7 @@ app.command()(structure)
 app.command()(parameters)
 app.command()(cmm)
 app.command()(predict)
+app.command()(query)
 app.command()(compare)
 app.command()(export)
 app.command()(solvers)

@@ -27,6 +27,8 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "name": ("dataset",),
     "test_fraction": ("hold_out",),
     "ignore": ("drop",),
+    "n_samples": ("samples",),
+    "targets": ("target",),
 }
 """Argument -> what the options are called that may stand for it, the first that the command has."""
 
@@ -51,6 +53,9 @@ _PHRASES: tuple[tuple[str, str], ...] = (
     (r"(?<=[\])\d]) or None(?=, got)", ""),
     (r', ("\w+") or None(?=, got)', r" or \1"),
     (r"(must be a (?:finite )?number of \w+ > ?=? ?0) or None", r"\1"),
+    (r"raise the limit, or take estimate, which samples", "or give --samples 10000"),
+    (r"with_class\(name\) makes a node the class; query\(name, evidence\) asks", "mmbn-opt query asks"),
+    (r"take it out of the evidence, or out of the targets", "leave one of the two out (a column: --drop)"),
     (r"discretize=False", "--no-discretize"),
     (r"discretize=True", "no --no-discretize"),
     (r"\bX has no rows", "The table has no rows"),

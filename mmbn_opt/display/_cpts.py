@@ -43,8 +43,8 @@ def state_labels(network: BayesianNetwork, node: int) -> list[str]:
 
 def cpt_tables(network: BayesianNetwork, max_cells: int = _MAX_CELLS) -> list[Table]:
     """One table a node, the class first; of a large network each is cut to its share of `max_cells`."""
-    top = network.structure.class_index
-    order = [top, *(v for v in range(len(network.variables)) if v != top)]
+    nodes, top = range(len(network.variables)), network.structure.class_index
+    order = [top, *(v for v in nodes if v != top)] if network.structure.has_class else list(nodes)
     total = sum(table.size for table in network.log_cpts)
     share = max_cells if total <= max_cells else max(12, max_cells // len(order))
     return [_table(network, node, share) for node in order]

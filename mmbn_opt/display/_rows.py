@@ -34,6 +34,10 @@ def assign_rows(structure: Structure, columns: int) -> list[Row]:
     columns : int
         Most nodes in a row.
     """
+    if not structure.has_class:
+        nodes = range(len(structure.names))
+        free = [v for v in nodes if not structure.parents[v] and not structure.children(v)]
+        return _fill(_levels(structure, [v for v in nodes if v not in free], columns), free, columns)
     top = structure.class_index
     above = _ancestors(structure, top)
     tied = {node for v in range(top) for p in structure.parents[v] if p != top for node in (v, p)}

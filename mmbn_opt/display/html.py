@@ -104,8 +104,9 @@ def network_caption(network: BayesianNetwork | Structure) -> str:
     if isinstance(network, BayesianNetwork):
         caption += f", {network.n_parameters:,} free parameters"
     if len(drawn.names) < len(structure.names):
-        caption += f"; drawn are the class and {len(drawn.names) - 1:,} nodes of its Markov blanket"
-    if structure.children(structure.class_index):
+        middle = "the class" if structure.has_class else repr(drawn.class_name)
+        caption += f"; drawn are {middle} and {len(drawn.names) - 1:,} nodes of its Markov blanket"
+    if structure.has_class and structure.children(structure.class_index):
         caption += ". Blue lines lead from the class, grey ones from features"
     return caption + ". Point at a node to see its parents."
 

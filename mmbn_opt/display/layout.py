@@ -7,7 +7,7 @@ trunk at the left, and along one bus above each row.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mmbn_opt.display._crossings import order_rows, place_rows
@@ -30,6 +30,7 @@ _RATIO = 1.7
 _PAGE_WIDTH, _WIDEST = 960.0, 1040.0
 _PHONE_WIDTH, _PHONE_NODES = 390.0, (112.0, 92.0)
 _TRIES = 3
+_NO_CLASS = -1
 _MANY = 60
 """A network of more nodes scrolls anyway, and takes a second to lay out."""
 
@@ -88,7 +89,14 @@ class Layout:
     edges: tuple[DrawnEdge, ...]
 
 
-def layered_layout(structure: Structure, *, columns: int | None = None, max_width: float = _MAX_WIDTH) -> Layout:
+def layered_layout(
+    structure: Structure,
+    *,
+    columns: int | None = None,
+    max_width: float = _MAX_WIDTH,
+    min_width: float = 0.0,
+    heights: Sequence[float] | None = None,
+) -> Layout:
     """Lay a structure out.
 
     Parameters
@@ -98,6 +106,10 @@ def layered_layout(structure: Structure, *, columns: int | None = None, max_widt
         Most nodes in a row; by default what makes the drawing a little wider than high.
     max_width : float
         Of a node; longer names are shortened.
+    min_width : float
+        Of a node.
+    heights : sequence of float or None
+        Of the nodes; by default all are as high as a line of text.
 
     Returns
     -------
@@ -111,16 +123,18 @@ def layered_layout(structure: Structure, *, columns: int | None = None, max_widt
     >>> len({box.y for box in layout.boxes}), len(layout.edges)
     (7, 60)
     """
-    width = min(max_width, _node_width(structure))
+    width = max(min_width, min(max_width, _node_width(structure)))
+    high = [NODE_HEIGHT] * len(structure.names) if heights is None else heights
     if columns is not None:
-        return _Drawing(structure, assign_rows(structure, columns), width).finish()
-    n_rows = max(1, round(math.sqrt(structure.n_features * (width + GAP) / (_RATIO * (NODE_HEIGHT + _ROW_GAP)))))
+        return _Drawing(structure, assign_rows(structure, columns), width, high).finish()
+    row_height = sum(high) / len(high) + _ROW_GAP
+    n_rows = max(1, round(math.sqrt(structure.n_features * (width + GAP) / (_RATIO * row_height))))
     columns = min(max(6, math.ceil(structure.n_features / n_rows)), int(_PAGE_WIDTH / (width + GAP)))
     if structure.n_features:
         columns = math.ceil(structure.n_features / math.ceil(structure.n_features / columns))
     tries = _TRIES if len(structure.names) <= _MANY else 1
     fewer = range(columns, max(columns - tries, 0), -1)
-    drawings = (_Drawing(structure, assign_rows(structure, most), width).finish() for most in fewer)
+    drawings = (_Drawing(structure, assign_rows(structure, most), width, high).finish() for most in fewer)
     return _first_within(drawings, _WIDEST)
 
 
@@ -159,10 +173,12 @@ def _node_width(structure: Structure) -> float:
 
 
 class _Drawing:
-    def __init__(self, structure: Structure, rows: list[Row], width: float) -> None:
+    def __init__(self, structure: Structure, rows: list[Row], width: float, heights: Sequence[float]) -> None:
         self.structure = structure
         self.width = width
-        self.class_node = structure.class_index
+        self.heights = heights
+        self.row_heights = [max(heights[v] for v in (*row.tied, *row.free)) for row in rows]
+        self.class_node = structure.class_index if structure.has_class else _NO_CLASS
         self.row_of = {v: k for k, row in enumerate(rows) for v in (*row.tied, *row.free)}
         self.above: dict[Item, list[Item]] = {}
         self.below: dict[Item, list[Item]] = {}
@@ -192,6 +208,8 @@ class _Drawing:
         return self.width / 2 if isinstance(item, int) else _DUMMY_HALF
 
     def _uses_trunk(self) -> bool:
+        if self.class_node == _NO_CLASS:
+            return False
         first = self.row_of[self.class_node] + 1
         return any(self.row_of[v] > first for v in self.structure.children(self.class_node))
 
@@ -199,23 +217,25 @@ class _Drawing:
         left = min(self.x[v] - self._half(v) for row in self.rows for v in row)
         offset = MARGIN + (_TRUNK if self._uses_trunk() else 0.0) - left
         self.x = {v: x + offset for v, x in self.x.items()}
+        if self.class_node == _NO_CLASS:
+            return
         if len(self.rows[self.row_of[self.class_node]]) == 1 and not self.above.get(self.class_node):
             others = [self.x[v] for row in self.rows for v in row if v != self.class_node]
             self.x[self.class_node] = (min(others) + max(others)) / 2 if others else self.x[self.class_node]
 
     def _row_tops(self) -> list[float]:
         tops = [MARGIN]
-        for upper in self.rows[:-1]:
+        for upper, height in zip(self.rows[:-1], self.row_heights, strict=False):
             moves = [abs(self.x[v] - self.x[w]) for v in upper for w in self.below.get(v, ())]
             # Long sideways moves need height, or the curves would lie flat on each other.
             gap = _ROW_GAP + (14.0 + min(46.0, 0.09 * max(moves) + 1.5 * len(moves)) if moves else 0.0)
-            tops.append(tops[-1] + NODE_HEIGHT + gap)
+            tops.append(tops[-1] + height + gap)
         return tops
 
     def finish(self) -> Layout:
         boxes = tuple(
-            Box(v, self.x[v], self.top[self.row_of[v]] + NODE_HEIGHT / 2, self.width)
-            for v in range(self.class_node + 1)
+            Box(v, self.x[v], self.top[self.row_of[v]] + self.heights[v] / 2, self.width, self.heights[v])
+            for v in range(len(self.structure.names))
         )
         arrival, departure = self._arrivals(), self._departures()
         edges = tuple(
@@ -226,7 +246,7 @@ class _Drawing:
             for p in ps
         )
         width = max(self.x[v] + self._half(v) for row in self.rows for v in row) + MARGIN
-        return Layout(width, self.top[-1] + NODE_HEIGHT + MARGIN, boxes, edges)
+        return Layout(width, self.top[-1] + self.row_heights[-1] + MARGIN, boxes, edges)
 
     def _arrivals(self) -> dict[tuple[int, int], float]:
         """Where on the child's upper border each edge arrives: curves spread about the centre, the bus beside them."""
@@ -265,9 +285,12 @@ class _Drawing:
     def _curve(self, boxes: tuple[Box, ...], edge: tuple[int, int], departure: float, arrival: float) -> DrawnEdge:
         parent, child = edge
         points = [(departure, boxes[parent].bottom)]
-        for k in range(self.row_of[parent] + 1, self.row_of[child]):
+        row = self.row_of[parent]
+        if (end := self.top[row] + self.row_heights[row]) > boxes[parent].bottom:
+            points.append((departure, end))  # past a higher neighbour
+        for k in range(row + 1, self.row_of[child]):
             x = self.x[parent, child, k]
-            points += [(x, self.top[k]), (x, self.top[k] + NODE_HEIGHT)]
+            points += [(x, self.top[k]), (x, self.top[k] + self.row_heights[k])]
         return DrawnEdge(parent, child, (*points, (arrival, boxes[child].top)), by_bus=False)
 
     def _bus(self, boxes: tuple[Box, ...], child: int, port: float) -> DrawnEdge:

@@ -92,7 +92,7 @@ def plot_network(network: BayesianNetwork | Structure, ax: Any = None) -> Any:
     for edge in sorted(layout.edges, key=lambda e: not e.by_bus):
         _draw_edge(ax, edge)
     for box, label in zip(layout.boxes, box_labels(structure, layout), strict=True):
-        is_class = box.node == structure.class_index
+        is_class = structure.has_class and box.node == structure.class_index
         corner = (box.x - box.width / 2 + 4, box.top + 4)
         patch = FancyBboxPatch(
             corner,

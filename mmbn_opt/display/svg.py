@@ -12,7 +12,7 @@ from mmbn_opt.display.layout import Box, DrawnEdge, Layout, layered_layout, narr
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
 
-__all__ = ["MAX_DRAWN_NODES", "box_labels", "drawable_part", "network_svg"]
+__all__ = ["MAX_DRAWN_NODES", "box_labels", "drawable_part", "edge_svg", "network_svg"]
 
 MAX_DRAWN_NODES = 150
 """Beyond this many nodes only the class and its Markov blanket are drawn."""
@@ -60,24 +60,31 @@ def network_svg(
     structure, kept = drawable_part(whole, max_nodes)
     layout = narrow_layout(structure) if narrow else layered_layout(structure)
     tips = [_tooltip(whole if narrow else network, whole, node) for node in kept]
-    edges = [_edge(structure, edge) for edge in sorted(layout.edges, key=lambda e: not e.by_bus)]
+    edges = [edge_svg(structure, edge) for edge in sorted(layout.edges, key=lambda e: not e.by_bus)]
     labels = box_labels(structure, layout)
     nodes = [_node(structure, *drawn) for drawn in zip(layout.boxes, labels, tips, strict=True)]
     style = NETWORK_STYLE + (STANDALONE_STYLE if standalone else "") + _hover_rules(0 if narrow else len(kept))
-    label = f"Bayesian network: {len(kept)} nodes, {len(layout.edges)} edges, class {structure.class_name}"
+    label = f"Bayesian network: {len(kept)} nodes, {len(layout.edges)} edges"
+    label += f", class {structure.class_name}" if structure.has_class else ""
     opening = svg_opening("mmbn-net", layout.width, layout.height, label, standalone=standalone)
     return f"{opening}<style>{style}</style>{''.join(edges)}{''.join(nodes)}</svg>"
 
 
 def drawable_part(structure: Structure, max_nodes: int = MAX_DRAWN_NODES) -> tuple[Structure, list[int]]:
-    """The structure itself, or the class with (the first `max_nodes` of) its Markov blanket; and the nodes kept."""
+    """The structure itself, or the class with (the first `max_nodes` of) its Markov blanket; and the nodes kept.
+
+    Without a class it is the node with the largest blanket.
+    """
     if len(structure.names) <= max_nodes:
         return structure, list(range(len(structure.names)))
     top = structure.class_index
+    if not structure.has_class:
+        top = max(range(len(structure.names)), key=lambda v: len(structure.markov_blanket(v)))
     kept = [*sorted(structure.markov_blanket(top))[: max_nodes - 1], top]
     number = {v: k for k, v in enumerate(kept)}
     parents = tuple(tuple(number[p] for p in structure.parents[v] if p in number) for v in kept)
-    return Structure(tuple(structure.names[v] for v in kept[:-1]), structure.class_name, parents), kept
+    names = tuple(structure.names[v] for v in kept)
+    return Structure(names[:-1], names[-1], parents, has_class=structure.has_class), kept
 
 
 def box_labels(structure: Structure, layout: Layout) -> list[str]:
@@ -87,7 +94,7 @@ def box_labels(structure: Structure, layout: Layout) -> list[str]:
 
 
 def _node(structure: Structure, box: Box, label: str, tip: str) -> str:
-    kind = " class" if box.node == structure.class_index else ""
+    kind = " class" if structure.has_class and box.node == structure.class_index else ""
     return (
         f'<g class="node{kind} n{box.node}"><title>{tip}</title>'
         f'<rect x="{box.x - box.width / 2:.1f}" y="{box.top:.1f}" width="{box.width:.1f}" '
@@ -96,7 +103,8 @@ def _node(structure: Structure, box: Box, label: str, tip: str) -> str:
     )
 
 
-def _edge(structure: Structure, edge: DrawnEdge) -> str:
+def edge_svg(structure: Structure, edge: DrawnEdge) -> str:
+    """An edge with its head, and its two ends as a tip."""
     x, y = edge.points[-1]
     way = _polyline(edge.points) if edge.by_bus else _curve(edge.points)
     head = f"M{x:.1f} {y - 0.5:.1f}l{-_HEAD_HALF} {-_HEAD_LENGTH}h{2 * _HEAD_HALF}z"
@@ -153,7 +161,7 @@ def _hover_rules(n_nodes: int) -> str:
 
 def _tooltip(network: BayesianNetwork | Structure, structure: Structure, node: int) -> str:
     parents = [structure.names[p] for p in structure.parents[node]]
-    lines = [structure.names[node] + (" (class)" if node == structure.class_index else "")]
+    lines = [structure.names[node] + (" (class)" if structure.has_class and node == structure.class_index else "")]
     lines.append("parents: " + (", ".join(parents) or "none"))
     if isinstance(network, BayesianNetwork):
         lines += _cpt_lines(network, node)

@@ -2,6 +2,7 @@
 
 from mmbn_opt.interop.bif import read_bif, write_bif
 from mmbn_opt.interop.csv_text import from_spreadsheet
+from mmbn_opt.interop.dot import to_dot
 from mmbn_opt.interop.graphs import (
     from_edge_list,
     from_networkx,
@@ -37,6 +38,7 @@ __all__ = [
     "result_to_dict",
     "save_network",
     "structure_from_networkx",
+    "to_dot",
     "to_edge_list",
     "to_networkx",
     "to_pgmpy",

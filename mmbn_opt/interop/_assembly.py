@@ -13,6 +13,7 @@ from mmbn_opt.exceptions import InputError
 from mmbn_opt.interop._bif_tokens import repeated
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
+from mmbn_opt.networks.tables import with_parents_ascending
 
 __all__ = ["SUM_TOLERANCE", "Family", "assemble", "normalised_rows", "require_target", "text_states"]
 
@@ -63,22 +64,23 @@ def normalised_rows(table: FloatArray, name: str) -> tuple[FloatArray, int]:
     return rows, int((off > _ROUNDING).sum())
 
 
-def require_target(names: Sequence[str], target: str, source: str) -> None:
-    """Raise `InputError` with the names unless the target is one of them."""
-    if target not in names:
+def require_target(names: Sequence[str], target: str | None, source: str) -> None:
+    """Raise `InputError` with the names unless the target, if there is one, is one of them."""
+    if target is not None and target not in names:
         raise InputError(
             f"{source} has no variable {shown(target)} to be the class; its variables are: {listed(names)}."
         )
 
 
-def assemble(families: Sequence[Family], target: str, source: str) -> BayesianNetwork:
+def assemble(families: Sequence[Family], target: str | None, source: str) -> BayesianNetwork:
     """The network of all families, the target as class; features keep the order of the families.
 
     Parameters
     ----------
     families : sequence of Family
         With normalised rows.
-    target : str
+    target : str or None
+        None for a network without a class.
     source : str
         What they come from, for messages.
 
@@ -111,8 +113,10 @@ def assemble(families: Sequence[Family], target: str, source: str) -> BayesianNe
                 f"its states and parents call for {shape}."
             )
         parents.append(tuple(order))
-        log_cpts.append(_log_ascending(family.table, order, sizes))
-    structure = Structure(tuple(v.name for v in variables[:-1]), target, tuple(parents))
+        with np.errstate(divide="ignore"):
+            log_cpts.append(np.log(with_parents_ascending(family.table, order, sizes)))
+    known = tuple(v.name for v in variables)
+    structure = Structure(known[:-1], known[-1], tuple(parents), has_class=target is not None)
     return BayesianNetwork(structure, tuple(variables[:-1]), variables[-1], tuple(log_cpts))
 
 
@@ -132,16 +136,3 @@ def text_states(variable: DiscreteVariable, place: str) -> list[str]:
             f"so {place} cannot tell them apart; rename them, or save the network as JSON."
         )
     return texts
-
-
-def _log_ascending(values: FloatArray, order: list[int], sizes: list[int]) -> FloatArray:
-    """Logs of a table, rearranged to ascending parents."""
-    if len(order) > 1:
-        # numpy allows 64 axes; a parent with one state needs none.
-        wide = [k for k, size in enumerate(sizes) if size > 1]
-        cube = values.reshape(*(sizes[k] for k in wide), values.shape[1])
-        axes = [*sorted(range(len(wide)), key=lambda a: order[wide[a]]), len(wide)]
-        values = np.ascontiguousarray(cube.transpose(axes)).reshape(values.shape)
-    with np.errstate(divide="ignore"):
-        table: FloatArray = np.log(values)
-    return table

@@ -48,7 +48,7 @@ def bif_content(network: BayesianNetwork) -> bytes:
     return "".join(_blocks(network)).encode("ascii")
 
 
-def read_bif(path: str | Path, target: str, *, max_cells: int | None = None) -> BayesianNetwork:
+def read_bif(path: str | Path, target: str | None = None, *, max_cells: int | None = None) -> BayesianNetwork:
     """Read a network from BIF; all variables but the target become features, in the file's order.
 
     Rows may come in any order, as ``(states) numbers;``, ``default`` or ``table`` (the child's state varying slowest).
@@ -58,8 +58,8 @@ def read_bif(path: str | Path, target: str, *, max_cells: int | None = None) -> 
     ----------
     path : str or Path
         A ``.bif`` or ``.bif.gz`` file.
-    target : str
-        Name of the class variable.
+    target : str or None
+        Name of the class variable; None for a network without a class.
     max_cells : int or None
         Limit on the cells of all tables together, checked before they are allocated. None: that of all networks.
 

@@ -1,6 +1,7 @@
 """Structures and networks to and from networkx graphs and lists of edges."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,8 @@ __all__ = [
 def to_networkx(structure: Structure) -> Any:
     """The DAG as a ``networkx.DiGraph``, nodes by name, features first and the class last.
 
-    The graph attribute ``class_name`` and the node attribute ``role`` ("feature" or "class") tell the class apart.
+    The graph attribute ``class_name`` and the node attribute ``role`` ("feature" or "class") tell the class apart;
+    without a class there are none.
 
     Raises
     ------
@@ -42,6 +44,11 @@ def to_networkx(structure: Structure) -> Any:
     [('a', 'b'), ('class', 'a')]
     """
     nx = optional_module("networkx")
+    if not structure.has_class:
+        graph = nx.DiGraph()
+        graph.add_nodes_from(structure.names)
+        graph.add_edges_from(structure.edges)
+        return graph
     graph = nx.DiGraph(class_name=structure.class_name)
     graph.add_nodes_from((name, {"role": "feature"}) for name in structure.feature_names)
     graph.add_node(structure.class_name, role="class")
@@ -105,7 +112,7 @@ def structure_from_networkx(graph: Any, target: str | None = None) -> Structure:
     graph : networkx.DiGraph
         Edges lead from parent to child; nodes are named by their text.
     target : str or None
-        The class; None takes the graph attribute ``class_name``.
+        The class; None takes the graph attribute ``class_name``, and where there is none, no class.
 
     Raises
     ------
@@ -113,12 +120,14 @@ def structure_from_networkx(graph: Any, target: str | None = None) -> Structure:
         If the graph is undirected or has a cycle, or there is no such node.
     """
     _require_directed(graph)
-    name = _target_of(graph, target)
+    name = target if target is not None else graph.graph.get("class_name")
     names = [str(node) for node in graph.nodes]
-    if name not in names:
-        raise InputError(f"The graph has no node {shown(name)} to be the class; its nodes are [{listed(names)}].")
     edges = [(str(parent), str(child)) for parent, child in graph.edges()]
-    return Structure.from_names([n for n in names if n != name], name, edges)
+    if name is None and names:
+        return replace(Structure.from_names(names[:-1], names[-1], edges), has_class=False)
+    if str(name) not in names:
+        raise InputError(f"The graph has no node {shown(name)} to be the class; its nodes are [{listed(names)}].")
+    return Structure.from_names([n for n in names if n != str(name)], str(name), edges)
 
 
 def network_from_networkx(graph: Any, target: str | None = None) -> BayesianNetwork:
@@ -151,7 +160,7 @@ def network_from_networkx(graph: Any, target: str | None = None) -> BayesianNetw
             str(node), tuple(held["states"]), held.get("cuts"), bool(held.get("has_missing_state", False))
         )
         families.append(Family(variable, given, table))
-    return assemble(families, structure.class_name, "The graph")
+    return assemble(families, structure.class_name if structure.has_class else None, "The graph")
 
 
 def to_edge_list(structure: Structure, *, names: bool = True) -> list[tuple[Any, Any]]:
@@ -218,10 +227,3 @@ def _name_of(node: Any, names: Sequence[str], edge: Any) -> str:
 def _require_directed(graph: Any) -> None:
     if not (hasattr(graph, "is_directed") and graph.is_directed()):
         raise InputError(f"A structure needs a directed graph such as networkx.DiGraph, got {type(graph).__name__}.")
-
-
-def _target_of(graph: Any, target: str | None) -> str:
-    name = target if target is not None else graph.graph.get("class_name")
-    if name is None:
-        raise InputError("The graph does not tell its class (graph attribute class_name); pass target=.")
-    return str(name)

@@ -90,6 +90,8 @@ def network_to_dict(network: BayesianNetwork) -> dict[str, Any]:
         "parents": [list(ps) for ps in network.structure.parents],
         "log_cpts": [_table_to_lists(table) for table in network.log_cpts],
     }
+    if not network.structure.has_class:
+        content["has_class"] = False
     return content if network.na_values is None else content | {"na_values": list(network.na_values)}
 
 
@@ -100,7 +102,9 @@ def network_from_dict(content: Any) -> BayesianNetwork:
     target = _variable_from_dict(content.get("target"), "target")
     variables = (*features, target)
     parents = _parents_from_lists(list_of(content, "parents"), len(variables))
-    structure = Structure(tuple(v.name for v in features), target.name, parents)
+    if not isinstance(has_class := content.get("has_class", True), bool):
+        raise FormatError(f'"has_class" must be true or false, got {shown(has_class)}.')
+    structure = Structure(tuple(v.name for v in features), target.name, parents, has_class=has_class)
     tables = list_of(content, "log_cpts")
     if len(tables) != len(variables):
         raise FormatError(f'"log_cpts" holds {len(tables)} tables for {len(variables)} variables.')

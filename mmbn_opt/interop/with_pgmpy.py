@@ -44,15 +44,15 @@ def to_pgmpy(network: BayesianNetwork) -> Any:
     return model
 
 
-def from_pgmpy(model: Any, target: str) -> BayesianNetwork:
+def from_pgmpy(model: Any, target: str | None = None) -> BayesianNetwork:
     """A pgmpy network as ours; all nodes but the target become features, in the model's order.
 
     Parameters
     ----------
     model : pgmpy.models.DiscreteBayesianNetwork
         With a table for every node. Node names are taken as text, labels as they are.
-    target : str
-        Name of the class variable.
+    target : str or None
+        Name of the class variable; None for a network without a class.
 
     Raises
     ------

@@ -42,7 +42,7 @@ def to_pyagrum(network: BayesianNetwork) -> Any:
     return model
 
 
-def from_pyagrum(model: Any, target: str) -> BayesianNetwork:
+def from_pyagrum(model: Any, target: str | None = None) -> BayesianNetwork:
     """A pyAgrum network as ours; all variables but the target become features, in the order of their ids.
 
     Variables of every kind (labelized, range, integer, discretized) come with their labels as text.
@@ -50,8 +50,8 @@ def from_pyagrum(model: Any, target: str) -> BayesianNetwork:
     Parameters
     ----------
     model : pyagrum.BayesNet
-    target : str
-        Name of the class variable.
+    target : str or None
+        Name of the class variable; None for a network without a class.
 
     Raises
     ------

@@ -69,7 +69,7 @@ def write_xmlbif(network: BayesianNetwork, path: str | Path) -> None:
     write_text_atomic(path, str(writer) + "\n")
 
 
-def read_xmlbif(path: str | Path, target: str) -> BayesianNetwork:
+def read_xmlbif(path: str | Path, target: str | None = None) -> BayesianNetwork:
     """Read a network from XMLBIF; all variables but the target become features, in the file's order.
 
     Reading needs no other package. The encoding is that of the byte order mark, else the declared one, else UTF-8;
@@ -80,8 +80,8 @@ def read_xmlbif(path: str | Path, target: str) -> BayesianNetwork:
     ----------
     path : str or Path
         An ``.xml``, ``.xmlbif`` or ``.bifxml`` file, gzip-compressed if it ends in ``.gz``.
-    target : str
-        Name of the class variable.
+    target : str or None
+        Name of the class variable; None for a network without a class.
 
     Raises
     ------

@@ -9,7 +9,16 @@ from mmbn_opt._lazy import delegate
 __all__ = ["NetworkExchange", "StructureExchange"]
 
 
-class NetworkExchange:
+class Drawable:
+    """What a graph can be drawn as."""
+
+    def to_dot(self, path: str | Path | None = None) -> str:
+        """The graph in the DOT language of Graphviz; written to a file where there is a path."""
+        text: str = delegate("to_dot")(self, path)
+        return text
+
+
+class NetworkExchange(Drawable):
     """What a `BayesianNetwork` can be written as and read from; what each place keeps is told in the guide."""
 
     def save(self, path: str | Path) -> None:
@@ -27,8 +36,8 @@ class NetworkExchange:
         delegate("write_bif")(self, path)
 
     @classmethod
-    def from_bif(cls, path: str | Path, target: str) -> Self:
-        """Read a BIF file; `target` names the class variable."""
+    def from_bif(cls, path: str | Path, target: str | None = None) -> Self:
+        """Read a BIF file; `target` names the class variable, if the network is to have one."""
         network: Self = delegate("read_bif")(path, target)
         return network
 
@@ -37,8 +46,8 @@ class NetworkExchange:
         delegate("write_xmlbif")(self, path)
 
     @classmethod
-    def from_xmlbif(cls, path: str | Path, target: str) -> Self:
-        """Read an XMLBIF file (extra ``interop``); `target` names the class variable."""
+    def from_xmlbif(cls, path: str | Path, target: str | None = None) -> Self:
+        """Read an XMLBIF file (extra ``interop``); `target` names the class variable, if there is to be one."""
         network: Self = delegate("read_xmlbif")(path, target)
         return network
 
@@ -64,8 +73,8 @@ class NetworkExchange:
         return delegate("to_pgmpy")(self)
 
     @classmethod
-    def from_pgmpy(cls, model: Any, target: str) -> Self:
-        """A pgmpy network as ours; `target` names the class variable."""
+    def from_pgmpy(cls, model: Any, target: str | None = None) -> Self:
+        """A pgmpy network as ours; `target` names the class variable, if there is to be one."""
         network: Self = delegate("from_pgmpy")(model, target)
         return network
 
@@ -74,10 +83,26 @@ class NetworkExchange:
         return delegate("to_pyagrum")(self)
 
     @classmethod
-    def from_pyagrum(cls, model: Any, target: str) -> Self:
-        """A pyAgrum network as ours; `target` names the class variable."""
+    def from_pyagrum(cls, model: Any, target: str | None = None) -> Self:
+        """A pyAgrum network as ours; `target` names the class variable, if there is to be one."""
         network: Self = delegate("from_pyagrum")(model, target)
         return network
+
+    def to_svg(
+        self,
+        path: str | Path | None = None,
+        *,
+        evidence: Any = None,
+        likelihood: Mapping[str, Any] | None = None,
+        marginals: bool = False,
+    ) -> str:
+        """The drawing as SVG, which a notebook shows; written to a file where there is a path.
+
+        With evidence (one case, as for `query`), or with ``marginals=True``, each node has a bar for each of its
+        states, as likely as it is given what is known.
+        """
+        drawing: str = delegate("to_svg")(self, path, evidence=evidence, likelihood=likelihood, marginals=marginals)
+        return drawing
 
     def to_networkx(self) -> Any:
         """The DAG as a ``networkx.DiGraph`` with labels and tables as node attributes (extra ``interop``)."""
@@ -95,8 +120,13 @@ class NetworkExchange:
         return pairs
 
 
-class StructureExchange:
+class StructureExchange(Drawable):
     """What a `Structure` can be turned into and made from."""
+
+    def to_svg(self, path: str | Path | None = None) -> str:
+        """The drawing as SVG, which a notebook shows; written to a file where there is a path."""
+        drawing: str = delegate("to_svg")(self, path)
+        return drawing
 
     def to_networkx(self) -> Any:
         """The DAG as a ``networkx.DiGraph`` (extra ``interop``)."""
@@ -104,7 +134,7 @@ class StructureExchange:
 
     @classmethod
     def from_networkx(cls, graph: Any, target: str | None = None) -> Self:
-        """The structure of a directed graph; the class is `target`, or what the graph's ``class_name`` says."""
+        """The structure of a directed graph; the class is `target`, or the graph's ``class_name``, or there is none."""
         structure: Self = delegate("structure_from_networkx")(graph, target)
         return structure
 

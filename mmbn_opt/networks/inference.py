@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import heappop, heappush
 from math import prod
 from typing import Any
 
@@ -13,9 +12,10 @@ from numpy.typing import NDArray
 from mmbn_opt._arguments import listed
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt.exceptions import SizeLimitError
+from mmbn_opt.networks.elimination_order import min_fill_order
 from mmbn_opt.networks.tables import FactorTables
 
-__all__ = ["log_joint_marginal", "min_fill_order"]
+__all__ = ["log_joint_marginal"]
 
 MAX_CELLS = 10_000_000
 """Cells that the intermediate tables of one row may have together (80 MB)."""
@@ -147,53 +147,6 @@ class _Factors:
             if needed[node]:
                 needed[list(self.scopes[node])] = True
         return needed
-
-
-def min_fill_order(neighbours: dict[int, set[int]]) -> list[tuple[int, tuple[int, ...]]]:
-    """Eliminate the node that adds the fewest edges, again and again; ties go to the lower number.
-
-    Parameters
-    ----------
-    neighbours : dict from node to set of adjacent nodes
-
-    Returns
-    -------
-    list of (node, its neighbours at that moment)
-
-    Examples
-    --------
-    >>> min_fill_order({0: {1}, 1: {0, 2}, 2: {1}})
-    [(0, (1,)), (1, (2,)), (2, ())]
-    """
-    graph = {v: set(adjacent) for v, adjacent in neighbours.items()}
-
-    def fill(v: int) -> int:
-        around = graph[v]
-        return sum(len(around) - 1 - len(graph[u] & around) for u in around) // 2
-
-    cost = {v: fill(v) for v in graph}
-    heap = sorted((k, v) for v, k in cost.items())
-    order = []
-    while graph:
-        k, node = heappop(heap)
-        if cost.get(node) != k:
-            continue  # an entry from before the node's surroundings changed
-        around = graph.pop(node)
-        del cost[node]
-        order.append((node, tuple(sorted(around))))
-        touched = set(around)
-        for u in around:
-            graph[u].discard(node)
-            new = around - graph[u] - {u}
-            if new:
-                graph[u] |= new
-                touched |= graph[u]
-        for u in touched:
-            k = fill(u)
-            if k != cost[u]:
-                cost[u] = k
-                heappush(heap, (k, u))
-    return order
 
 
 @dataclass(frozen=True, eq=False)

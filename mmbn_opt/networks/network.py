@@ -1,4 +1,4 @@
-"""Bayesian networks over discrete variables with a class: tables in logs, vectorised posteriors."""
+"""Bayesian networks over discrete variables, mostly with a class: tables in logs, vectorised posteriors."""
 
 import logging
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mmbn_opt._arguments import check_arguments, check_fields, listed, shown
+from mmbn_opt._arguments import check_arguments, check_fields
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.counts import contingency, refuse_large_network
@@ -18,12 +18,15 @@ from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.unseen import Unseen
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
+from mmbn_opt.networks.draws import NetworkDraws
 from mmbn_opt.networks.exchange import NetworkExchange
 from mmbn_opt.networks.inference import log_joint_marginal
+from mmbn_opt.networks.node_names import node_number
 from mmbn_opt.networks.posterior import features_with_children, log_joint_observed, normalize_rows
+from mmbn_opt.networks.queries import NetworkQueries
 from mmbn_opt.networks.smoothing import Smoothing, as_smoothing
 from mmbn_opt.networks.structure import Structure
-from mmbn_opt.networks.tables import FactorTables, encode_rows
+from mmbn_opt.networks.tables import FactorTables, encode_rows, with_parents_ascending
 
 __all__ = ["BayesianNetwork", "estimate_log_cpt"]
 
@@ -52,7 +55,7 @@ def estimate_log_cpt(data: DiscreteDataset, node: int, parents: Sequence[int], s
 
 
 @dataclass(frozen=True, eq=False)
-class BayesianNetwork(NetworkExchange):
+class BayesianNetwork(NetworkQueries, NetworkDraws, NetworkExchange):
     """A structure with conditional probability tables and the labels of its states.
 
     Parameters
@@ -60,6 +63,7 @@ class BayesianNetwork(NetworkExchange):
     structure : Structure
     features : tuple of DiscreteVariable
     target : DiscreteVariable
+        The class; where ``structure.has_class`` is False, just the last variable.
     log_cpts : tuple of float64 arrays
         One a node, class last, shape (n_parent_configurations, n_states); parents ascending, the class last, the last
         one varying fastest.
@@ -137,6 +141,7 @@ class BayesianNetwork(NetworkExchange):
     @property
     def classes(self) -> NDArray[Any]:
         """Class labels in code order."""
+        self._require_class()
         return self.target.labels
 
     @property
@@ -147,19 +152,10 @@ class BayesianNetwork(NetworkExchange):
     def cpt(self, name: str) -> pd.DataFrame:
         """The CPT of a node: a row a parent configuration, a column a state."""
         check_arguments(BayesianNetwork.cpt, locals())
-        name = str(name)
-        if name not in self.structure.names:
-            raise InputError(f"There is no node {shown(name)}; the nodes are [{listed(self.structure.names)}].")
-        node = self.structure.names.index(name)
-        parents = [self.variables[p] for p in self.structure.parents[node]]
-        index: pd.Index
-        if not parents:
-            index = pd.Index([""], name=None)
-        elif len(parents) == 1:
-            index = pd.Index(list(parents[0].states), name=parents[0].name)
-        else:
-            index = pd.MultiIndex.from_product([list(p.states) for p in parents], names=[p.name for p in parents])
-        columns = pd.Index(list(self.variables[node].states), name=name)
+        node = node_number(self.structure.names, name)
+        parents = self.structure.parents[node]
+        index = self.states_of(parents) if parents else pd.Index([""], name=None)
+        columns = self.states_of([node])
         return pd.DataFrame(np.exp(self.log_cpts[node]), index=index, columns=columns)
 
     def encode(self, X: Any, *, unseen: Unseen = "warn") -> NDArray[np.int32]:
@@ -180,6 +176,7 @@ class BayesianNetwork(NetworkExchange):
 
     def predict_log_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """``log P(c | x)``; rows that are impossible under every class get the class prior."""
+        self._require_class()
         return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._log_class_prior, log=True)
 
     def _log_class_prior(self) -> FloatArray:
@@ -190,6 +187,7 @@ class BayesianNetwork(NetworkExchange):
 
     def predict_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """``P(c | x)``, shape (n_samples, n_classes), columns as in `classes`."""
+        self._require_class()
         return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._log_class_prior, log=False)
 
     def predict(self, X: Any, *, unseen: Unseen = "warn") -> NDArray[Any]:
@@ -197,11 +195,36 @@ class BayesianNetwork(NetworkExchange):
         labels: NDArray[Any] = self.classes[np.argmax(self.predict_proba(X, unseen=unseen), axis=1)]
         return labels
 
+    def with_class(self, name: str) -> "BayesianNetwork":
+        """The same distribution with this node as the class, for `predict`; it becomes the last node."""
+        structure = self.structure.with_class(name)
+        old = {v: k for k, v in enumerate(self.structure.names)}
+        new = {v: k for k, v in enumerate(structure.names)}
+        variables = [self.variables[old[name]] for name in structure.names]
+        tables = []
+        for variable in variables:
+            parents = [self.variables[p] for p in self.structure.parents[old[variable.name]]]
+            order, sizes = [new[p.name] for p in parents], [p.cardinality for p in parents]
+            tables.append(with_parents_ascending(self.log_cpts[old[variable.name]], order, sizes))
+        return BayesianNetwork(structure, tuple(variables[:-1]), variables[-1], tuple(tables), na_values=self.na_values)
+
+    def _require_class(self) -> None:
+        if not self.structure.has_class:
+            raise InputError(
+                "This network has no class to predict. with_class(name) makes a node the class; query(name, evidence) "
+                "asks for any node."
+            )
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the DAG with matplotlib (extra ``plot``)."""
         return delegate("plot_network")(self, ax=ax)
 
     def __repr__(self) -> str:
+        if not self.structure.has_class:
+            return (
+                f"BayesianNetwork({len(self.variables)} nodes, no class, {len(self.structure.edges)} edges, "
+                f"{self.n_parameters:,} parameters)"
+            )
         return (
             f"BayesianNetwork({len(self.features)} features, class {self.target.name!r:.60} with "
             f"{self.target.cardinality} states, {len(self.structure.edges)} edges, {self.n_parameters:,} parameters)"

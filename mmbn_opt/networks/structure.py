@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 from mmbn_opt._arguments import check_arguments, check_fields, listed, shown, whole
@@ -10,6 +10,8 @@ from mmbn_opt._lazy import delegate
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.exchange import StructureExchange
+from mmbn_opt.networks.graph_questions import GraphQuestions
+from mmbn_opt.networks.node_names import node_number
 
 __all__ = ["Structure", "find_cycle", "from_edges"]
 
@@ -46,8 +48,8 @@ def find_cycle(parents: Sequence[Sequence[int]]) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Structure(StructureExchange):
-    """A DAG over ``n_features`` features and the class.
+class Structure(GraphQuestions, StructureExchange):
+    """A DAG over ``n_features`` features and the class, or over nodes of which none is the class.
 
     Nodes are numbered 0 .. n_features - 1 for the features, in column order, and n_features for the class.
 
@@ -57,6 +59,8 @@ class Structure(StructureExchange):
     class_name : str
     parents : tuple of tuple of int
         Parents of every node, class last; sorted on construction.
+    has_class : bool
+        False where no node is there to be predicted; `class_name` is then just the last node.
 
     Raises
     ------
@@ -75,6 +79,7 @@ class Structure(StructureExchange):
     feature_names: tuple[str, ...]
     class_name: str
     parents: tuple[tuple[int, ...], ...]
+    has_class: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         if type(self.feature_names) is not tuple:  # to look at every field of every structure would cost too much
@@ -139,7 +144,7 @@ class Structure(StructureExchange):
     @property
     def parent_names(self) -> dict[str, list[str]]:
         """Parents by name, the class node first."""
-        order = [self.class_index, *range(self.n_features)]
+        order = [self.class_index, *range(self.n_features)] if self.has_class else range(len(self.names))
         return {self.names[v]: [self.names[p] for p in self.parents[v]] for v in order}
 
     @property
@@ -160,7 +165,7 @@ class Structure(StructureExchange):
 
     def children(self, node: int | str) -> list[int] | list[str]:
         """Children of a node, ascending: numbers for a number, names for a name."""
-        number = self._number(node)
+        number = self.number_of(node)
         found = [v for v, ps in enumerate(self.parents) if number in ps]
         return [self.names[v] for v in found] if isinstance(node, str) else found
 
@@ -200,19 +205,17 @@ class Structure(StructureExchange):
         >>> sorted(tree.markov_blanket("a")), tree.markov_blanket(0)
         (['b', 'class'], {1, 3})
         """
-        number = self._number(node)
+        number = self.number_of(node)
         blanket = set(self.parents[number])
         for child in self.children(number):
             blanket |= {child, *self.parents[child]}
         blanket -= {number}
         return {self.names[v] for v in blanket} if isinstance(node, str) else blanket
 
-    def _number(self, node: int | str) -> int:
+    def number_of(self, node: int | str) -> int:
         """Number of a node that is given by its number or its name; `InputError` for one that is not there."""
         if isinstance(node, str):
-            if node not in self.names:
-                raise InputError(f"There is no node {node!r}; the nodes are {list(self.names)}.")
-            return self.names.index(node)
+            return node_number(self.names, node)
         last = self.class_index
         return whole("node", node, 0, last, expected=f"a node's name or a number from 0 to {last}")
 
@@ -226,8 +229,24 @@ class Structure(StructureExchange):
         """
         return delegate("renormalizability")(self)
 
+    def with_class(self, name: str) -> "Structure":
+        """The same graph with this node as the class, and so the last one.
+
+        Examples
+        --------
+        >>> Structure.from_names(["a", "b"], "c", [("a", "c"), ("c", "b")]).with_class("a").parent_names
+        {'a': [], 'b': ['c'], 'c': ['a']}
+        """
+        top = self.number_of(str(name))
+        order = [*(v for v in range(len(self.names)) if v != top), top]
+        place = {v: k for k, v in enumerate(order)}
+        parents = tuple(tuple(place[p] for p in self.parents[v]) for v in order)
+        return Structure(tuple(self.names[v] for v in order[:-1]), self.names[top], parents)
+
     def __repr__(self) -> str:
         edges = sum(map(len, self.parents))
+        if not self.has_class:
+            return f"Structure({len(self.names)} nodes, no class, {edges} edges)"
         return f"Structure({self.n_features} features, class {self.class_name!r:.60}, {edges} edges)"
 
     def _repr_html_(self) -> str:

@@ -18,7 +18,7 @@ from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.structure import Structure
 
-__all__ = ["FactorTables", "encode_rows"]
+__all__ = ["FactorTables", "encode_rows", "with_parents_ascending"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,31 @@ class FactorTables:
             if np.isnan(log_tables[node]).any():
                 raise InputError(f"The CPT of {shown(variable.name)} holds NaN.")
         return cls(structure, cardinalities, log_tables)
+
+
+def with_parents_ascending(table: FloatArray, order: Sequence[int], sizes: Sequence[int]) -> FloatArray:
+    """Rows of a table, whose parents stand in any order (the last one varying fastest), for ascending parents.
+
+    Parameters
+    ----------
+    table : float64 array (n_configurations, n_states)
+    order : sequence of int
+        Numbers of the parents as the rows have them.
+    sizes : sequence of int
+        Their numbers of states.
+
+    Examples
+    --------
+    >>> with_parents_ascending(np.arange(6.0).reshape(6, 1), [1, 0], [3, 2]).ravel().tolist()
+    [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]
+    """
+    if len(order) < 2:
+        return table
+    # numpy allows 64 axes; a parent with one state needs none.
+    wide = [k for k, size in enumerate(sizes) if size > 1]
+    cube = table.reshape(*(sizes[k] for k in wide), table.shape[1])
+    axes = [*sorted(range(len(wide)), key=lambda a: order[wide[a]]), len(wide)]
+    return np.ascontiguousarray(cube.transpose(axes)).reshape(table.shape)
 
 
 def encode_rows(X: Any, features: tuple[DiscreteVariable, ...], *, unseen: Unseen = "warn") -> NDArray[np.int32]:

@@ -97,7 +97,7 @@ def test_b6_errors_are_told_in_the_streams_own_signs(encoding: str, through: Any
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize(
-    "command", ["structure", "parameters", "cmm", "predict", "compare", "export", "demo", "solvers"]
+    "command", ["structure", "parameters", "cmm", "predict", "query", "compare", "export", "demo", "solvers"]
 )
 def test_b6_help_can_be_read(encoding: str, command: str, through: Any) -> None:
     status, said, _ = through(encoding, command, "--help")

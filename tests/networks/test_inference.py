@@ -12,7 +12,8 @@ import mmbn_opt as mm
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import SizeLimitError
 from mmbn_opt.networks import inference
-from mmbn_opt.networks.inference import log_joint_marginal, min_fill_order
+from mmbn_opt.networks.elimination_order import min_fill_order
+from mmbn_opt.networks.inference import log_joint_marginal
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
 
