@@ -1,7 +1,7 @@
 """From what scikit-learn users pass to a frame with named columns, labels and weights; every refusal says why."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.cells import has_moments, moments_as_numbers
 from mmbn_opt.data.discrete import check_columns, named_by_text
 from mmbn_opt.data.frames import as_pandas, n_rows_of, objects_of, rows_of, with_columns
-from mmbn_opt.data.weights import row_weights
+from mmbn_opt.data.weights import class_weights, row_weights
 from mmbn_opt.exceptions import InputError, WrongTypeError
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "read_numbers",
     "rows_that_count",
     "seed_of",
+    "with_class_weights",
 ]
 
 _NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
@@ -80,6 +81,15 @@ def rows_that_count(X: Any, y: Any, sample_weight: Any) -> Rows:
     if kept.all() or n_rows_of(X) != n_rows:  # unequal lengths are told by `read_labels`
         return Rows(X, y, weight, np.ones(n_rows, dtype=np.bool_))
     return Rows(rows_of(X, kept), rows_of(y, kept), weight[kept], kept)
+
+
+def with_class_weights(rows: Rows, labels: NDArray[Any], class_weight: Any) -> Rows:
+    """The same rows, their weights times those of their classes; `class_weight` as `class_weights` takes it, or None."""
+    if class_weight is None:
+        return rows
+    ones = np.ones(len(labels))
+    weight = class_weights(class_weight, labels, ones if rows.weight is None else rows.weight)
+    return replace(rows, weight=weight, kept=ones.astype(np.bool_) if rows.kept is None else rows.kept)
 
 
 def read_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFrame:

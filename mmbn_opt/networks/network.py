@@ -180,7 +180,11 @@ class BayesianNetwork(NetworkExchange):
 
     def predict_log_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """``log P(c | x)``; rows that are impossible under every class get the class prior."""
-        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._log_class_prior, log=True)
+        return self.posterior(self.log_joint(self.encode(X, unseen=unseen)), log=True)
+
+    def posterior(self, joint: FloatArray, *, log: bool) -> FloatArray:
+        """``P(c | x)``, or its logarithm, in place of what `log_joint` returned."""
+        return normalize_rows(joint, self._log_class_prior, log=log)
 
     def _log_class_prior(self) -> FloatArray:
         """``log P(c)``: a row of nothing but missing cells, since the class may have parents."""
@@ -190,7 +194,7 @@ class BayesianNetwork(NetworkExchange):
 
     def predict_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """``P(c | x)``, shape (n_samples, n_classes), columns as in `classes`."""
-        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._log_class_prior, log=False)
+        return self.posterior(self.log_joint(self.encode(X, unseen=unseen)), log=False)
 
     def predict(self, X: Any, *, unseen: Unseen = "warn") -> NDArray[Any]:
         """Most probable class label of each row; the first one on a tie."""
