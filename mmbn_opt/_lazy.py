@@ -29,6 +29,7 @@ _DELEGATES = {
     "read_bif": "mmbn_opt.interop.bif",
     "save_network": "mmbn_opt.interop.json_model",
     "load_network": "mmbn_opt.interop.json_model",
+    "save_calibrated": "mmbn_opt.interop.calibrated_json",
     "save_mixture": "mmbn_opt.interop.mixture_json",
     "load_mixture": "mmbn_opt.interop.mixture_json",
     "write_xmlbif": "mmbn_opt.interop.xmlbif",

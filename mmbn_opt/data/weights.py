@@ -85,11 +85,12 @@ def as_counts(weight: FloatArray) -> FloatArray:
     return scaled
 
 
-def whole_counts(weight: FloatArray, *, per_row: int = 4) -> FloatArray:
+def whole_counts(weight: FloatArray, *, per_row: int = 4, labels: NDArray[Any] | None = None) -> FloatArray:
     """Weights as whole numbers of rows, for programs that know rows only.
 
     Counts stay what they are (see `as_counts`); others become the nearest whole numbers that add up to `per_row` times
-    the rows of positive weight, largest remainders first, so that a weight is met to within a row of these.
+    the rows of positive weight, largest remainders first, so that a weight is met to within a row of these. With
+    `labels`, a class whose rows would all go keeps those of positive weight once.
 
     Examples
     --------
@@ -104,6 +105,10 @@ def whole_counts(weight: FloatArray, *, per_row: int = 4) -> FloatArray:
     missing = round(float(wanted.sum() - whole.sum()))
     largest: NDArray[np.intp] = np.argsort(whole - wanted, kind="stable")[:missing]
     whole[largest] += 1.0
+    for label in () if labels is None else np.unique(labels):
+        rows = labels == label
+        if not whole[rows].any():
+            whole[rows & (weight > 0)] = 1.0
     return whole
 
 

@@ -62,3 +62,7 @@ class Believable:
     def save(self, path: str | Path) -> None:
         """Write the model with its calibration as JSON (no pickle); `mmbn_opt.load_model` reads it."""
         self.calibrated_model_.save(path)
+
+    def to_bif(self, path: str | Path) -> None:
+        """Write the network as BIF, without its calibration, which the log says; not for mixtures."""
+        self.calibrated_model_.to_bif(path)

@@ -84,7 +84,7 @@ def rows_that_count(X: Any, y: Any, sample_weight: Any) -> Rows:
 
 
 def with_class_weights(rows: Rows, labels: NDArray[Any], class_weight: Any) -> Rows:
-    """The same rows, their weights times those of their classes; `class_weight` as `class_weights` takes it, or None."""
+    """The same rows, their weights times those of their classes, as `class_weights` has them; None changes nothing."""
     if class_weight is None:
         return rows
     ones = np.ones(len(labels))

@@ -260,7 +260,7 @@ class CMMClassifier(FittedHTML, WeightedScore, Believable, ClassifierMixin, Base
             return x, labels, None
         # What fills the rows of weight 0 is never looked at.
         filled, weight = np.maximum(np.cumsum(given.kept) - 1, 0), given.kept.astype(np.float64)
-        weight[given.kept] = whole_counts(given.weight)
+        weight[given.kept] = whole_counts(given.weight, labels=labels)
         return x[filled], labels[filled], weight
 
     def _validated(self, X: Any) -> FloatArray:

@@ -1,5 +1,6 @@
 """A model with a calibration: the model's decisions, probabilities that can be believed."""
 
+import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ from numpy.typing import NDArray
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.unseen import Unseen
+from mmbn_opt.exceptions import InputError
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.scores.calibration import Calibration
 
 __all__ = ["CalibratedModel"]
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +81,25 @@ class CalibratedModel:
     def save(self, path: str | Path) -> None:
         """Write model and calibration as JSON; `mmbn_opt.load_model` reads both."""
         delegate("save_calibrated")(self, path)
+
+    def to_bif(self, path: str | Path) -> None:
+        """Write the network in the Bayesian Interchange Format, which has no place for a calibration; the log says so.
+
+        Raises
+        ------
+        InputError
+            For mixtures, which no BIF holds.
+        """
+        if not isinstance(self.model, BayesianNetwork):
+            raise InputError("BIF holds networks of discrete variables; save a mixture classifier as JSON.")
+        self.model.to_bif(path)
+        if self.calibration.changes:
+            logger.warning(
+                "%s holds the network alone, without its calibration (temperature %.4g): decisions from it are the "
+                "same, its probabilities are not the calibrated ones. save() keeps both.",
+                path,
+                self.calibration.temperature,
+            )
 
     def __repr__(self) -> str:
         return f"CalibratedModel({self.model!r}, {replace(self.calibration, before=None, after=None)})"
