@@ -51,6 +51,8 @@ from mmbn_opt.results.status import TerminationStatus as TerminationStatus
 from mmbn_opt.results.trace import BoundTrace as BoundTrace
 from mmbn_opt.scores.calibrated import CalibratedModel as CalibratedModel
 from mmbn_opt.scores.calibration import Calibration as Calibration
+from mmbn_opt.scores.explanation import Explanation as Explanation
+from mmbn_opt.scores.flips import Flip as Flip
 from mmbn_opt.scores.predictive import log_odds as log_odds
 from mmbn_opt.solving.certificate import certify as certify
 from mmbn_opt.solving.dispatch import solve as solve

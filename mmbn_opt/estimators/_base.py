@@ -31,7 +31,7 @@ from mmbn_opt.scores.calibration import Calibration
 from mmbn_opt.scores.predictive import classification_rate
 from mmbn_opt.tuning.calibration import calibrate, given_calibration
 
-from ._believable import Believable
+from ._explaining import Explaining
 from ._input import named_kinds, read_features, read_labels, rows_that_count, seed_of, with_class_weights
 
 __all__ = [
@@ -112,7 +112,7 @@ class Learned:
     again: Callable[[DiscreteDataset, float | None], BayesianNetwork] | None = None
 
 
-class DiscreteClassifier(FittedHTML, WeightedScore, Believable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DiscreteClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers that learn a Bayesian network over discretized features.
 
     A subclass stores its parameters, among them `kinds`, `discretize`, `missing` and `unseen`, and learns in `_learn`.
@@ -209,6 +209,9 @@ class DiscreteClassifier(FittedHTML, WeightedScore, Believable, ClassifierMixin,
 
     def _own_model(self) -> BayesianNetwork:
         return self.network_
+
+    def _encoded(self, X: Any) -> NDArray[Any]:
+        return self.network_.encode(self._rows(X), unseen=self.unseen)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """``P(c | x)``, shape (n_samples, n_classes), columns as in ``classes_``; missing cells are summed out.

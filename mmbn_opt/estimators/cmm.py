@@ -32,9 +32,9 @@ from mmbn_opt.tuning.grid import run_until_interrupted
 from mmbn_opt.tuning.held_out import candidates as values_of
 
 from ._base import FittedHTML, WeightedScore, checked_verbosity, end_if_interrupted, seconds_left, tell, warn_of_limits
-from ._believable import Believable
 from ._cmm_folds import calibrate_mixture, held_out_rows
 from ._cmm_part import CMMPart, parts_of
+from ._explaining import Explaining
 from ._input import read_labels, read_numbers, rows_that_count, seed_of, with_class_weights
 
 __all__ = ["CMMClassifier", "CMMPart"]
@@ -56,7 +56,7 @@ class _Settings:
     iterations: int | None
 
 
-class CMMClassifier(FittedHTML, WeightedScore, Believable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Gaussian mixtures with constrained maximum margins, one program a pair of classes or a class.
 
     Parameters
@@ -83,9 +83,8 @@ class CMMClassifier(FittedHTML, WeightedScore, Believable, ClassifierMixin, Base
     cv : int, or list of (train, test) row numbers
         Folds of the choice.
     calibration : {"auto", "temperature"}, float or None
-        Probabilities as the softmax of `MixtureClassifier.decision_values` over a temperature, a monotone map:
-        decisions stay. It is chosen on held-out rows inside `fit` (three folds; one held-out fifth above 1,000
-        rows), where a fifth of `time_limit` is kept for it. None leaves `MixtureClassifier.predict_proba`.
+        Probabilities are the softmax of `MixtureClassifier.decision_values` over a temperature, which is chosen on
+        rows held out as in `MaxMarginBayesClassifier` (three folds). None leaves them as the model defines them.
     class_weight : mapping of label to weight, "balanced" or None
         Multiplied into the weights of the rows.
     time_limit : float or None
@@ -237,6 +236,9 @@ class CMMClassifier(FittedHTML, WeightedScore, Believable, ClassifierMixin, Base
 
     def _own_model(self) -> MixtureClassifier:
         return self.model_
+
+    def _encoded(self, X: Any) -> NDArray[Any]:
+        return self._validated(X)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores of the classes; for two classes the log-odds of the second."""
