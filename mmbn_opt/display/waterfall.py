@@ -8,7 +8,7 @@ from markupsafe import Markup
 from mmbn_opt.display._axes import Axis, linear_axis
 from mmbn_opt.display._chart import CHAR, NARROW, WIDE, Entry, Sheet, legend
 from mmbn_opt.display._pictures import Picture
-from mmbn_opt.display._text import escape, number, short_labels
+from mmbn_opt.display._text import escape, number, short_labels, shorten, text_width
 from mmbn_opt.display._theme import FONT, STANDALONE_STYLE, SVG_TEXT_PX, svg_opening, themed
 from mmbn_opt.scores.explanation import Explanation
 
@@ -87,7 +87,7 @@ def waterfall_svg(
     left = sheet.width * (0.34 if sheet is WIDE else 0.40)
     ends = _ends([term for _, _, term in bars])
     x = linear_axis(
-        min(0.0, *(low for low, _ in ends)), max(0.0, *(high for _, high in ends)), left, sheet.width - 66.0,
+        min(0.0, *(low for low, _ in ends)), max(0.0, *(high for _, high in ends)), left, sheet.width - 72.0,
         count=sheet.x_ticks,
     )  # fmt: skip
     parts = [_grid(x, top, base), told, *_rows(bars, ends, x, sheet, left, top)]
@@ -134,8 +134,8 @@ def _grid(x: Axis, top: float, base: float) -> str:
 def _rows(
     bars: list[Bar], ends: list[tuple[float, float]], x: Axis, sheet: Sheet, left: float, top: float
 ) -> list[str]:
-    texts = [name if not value else f"{name} = {value}" for name, value, _ in bars]
-    names = short_labels(texts, int((left - 16.0) / CHAR))
+    texts = _labels(bars, 1000)
+    names = _labels(bars, int((left - 16.0) / CHAR))
     parts, at = [], 0.0
     for k, ((_, _, term), (low, high), text, name) in enumerate(zip(bars, ends, texts, names, strict=False)):
         y = top + _ROW * k
@@ -164,8 +164,19 @@ def _sum(total: float, x: Axis, sheet: Sheet, left: float, y: float) -> str:
     )
 
 
+def _labels(bars: list[Bar], width: int) -> list[str]:
+    """Name and value of each bar; where there is no room for both, the name is shortened first."""
+    values = [f" = {shorten(value, width // 2)}" if value else "" for _, value, _ in bars]
+    return [
+        short_labels([name for name, _, _ in bars], width - text_width(value))[k] + value
+        for k, value in enumerate(values)
+    ]
+
+
 def _signed(term: float) -> str:
-    return f"{'+' if term > 0 else ''}{number(term, 4)}"
+    if not math.isfinite(term) or abs(term) >= 1e4:
+        return f"{'+' if term > 0 else ''}{number(term, 4)}"
+    return f"{term:+.3f}".replace("-", "−")
 
 
 def plot_waterfall(explanation: Explanation, ax: Any = None) -> Any:
@@ -187,7 +198,6 @@ def plot_waterfall(explanation: Explanation, ax: Any = None) -> Any:
     bars = bars_of(explanation)
     ax = new_axes(ax, (7.0, 0.7 + 0.3 * (len(bars) + 1)))
     colours = PALETTES["light"]
-    texts = [name if not value else f"{name} = {value}" for name, value, _ in bars]
     ends = _ends([term for _, _, term in bars])
     for k, ((_, _, term), (low, high)) in enumerate(zip(bars, ends, strict=False)):
         ax.barh(k, high - low, left=low, height=0.6, color=colours["--mm-primal" if term > 0 else "--mm-dual"])
@@ -195,7 +205,7 @@ def plot_waterfall(explanation: Explanation, ax: Any = None) -> Any:
     ax.barh(len(bars), total, height=0.6, color=colours["--mm-primal" if total >= 0 else "--mm-dual"])
     ax.axvline(0.0, color=colours["--mm-line"], linewidth=0.8)
     ax.axhline(len(bars) - 0.5, color=colours["--mm-line"], linewidth=0.8)
-    labels = [*short_labels(texts, 36), "log-odds"]
+    labels = [*_labels(bars, 36), "log-odds"]
     ax.set_yticks(range(len(labels)), labels)
     ax.invert_yaxis()
     ax.set_xlabel(f"log-odds of {explanation.label} against {explanation.rival}, nats")

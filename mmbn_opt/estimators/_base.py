@@ -238,7 +238,7 @@ class DiscreteClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin,
     def _check_settings(self) -> None:
         checked_verbosity(self.verbose)
         check_arguments(type(self).__init__, vars(self))
-        given_calibration(self.calibration, trained=self._is_trained)
+        given_calibration(self.calibration, trained=True)  # refuses what is none
         for name in _POLICIES:
             _check_policy(self, name)
 
