@@ -33,6 +33,7 @@ from mmbn_opt.tuning.calibration import calibrate, given_calibration
 
 from ._explaining import Explaining
 from ._input import named_kinds, read_features, read_labels, rows_that_count, seed_of, with_class_weights
+from ._updating import CountUpdates
 
 __all__ = [
     "DiscreteClassifier",
@@ -112,7 +113,7 @@ class Learned:
     again: Callable[[DiscreteDataset, float | None], BayesianNetwork] | None = None
 
 
-class DiscreteClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DiscreteClassifier(FittedHTML, WeightedScore, CountUpdates, Explaining, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers that learn a Bayesian network over discretized features.
 
     A subclass stores its parameters, among them `kinds`, `discretize`, `missing` and `unseen`, and learns in `_learn`.
@@ -171,6 +172,7 @@ class DiscreteClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin,
 
     def _store(self, preparation: Preparation, classes: NDArray[Any], learned: Learned) -> None:
         self.classes_ = classes
+        vars(self).pop("family_counts_", None)
         self.preparation_ = preparation
         self.network_ = learned.network
         self.result_ = learned.result

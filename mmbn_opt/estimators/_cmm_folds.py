@@ -18,6 +18,9 @@ __all__ = ["LearnMixture", "calibrate_mixture", "held_out_rows"]
 FOLDS = 3
 """Fewer than for networks: a fit of mixtures takes longer than one of tables by orders of magnitude."""
 
+KNEES = (10.0, 1.0, 0.1, 0.01)
+"""In medians of the distance between classes."""
+
 ONE_PART_ABOVE, ONE_PART = 1000, 5
 """Rows above which one part is held out, and which share of them it is."""
 
@@ -57,7 +60,7 @@ def calibrate_mixture(
         return HeldOutScores(values, data.codes[held_out].astype(np.int64), np.ones(int(held_out.sum())), log_proba)
 
     parts = [(~held_out, held_out) for held_out in _parts(data, seed) if held_out.any()]
-    return calibrate_on(parts, scored, n_jobs=n_jobs, seconds=seconds)
+    return calibrate_on(parts, scored, n_jobs=n_jobs, seconds=seconds, knees=KNEES)
 
 
 def _parts(data: NumericDataset, seed: int) -> list[NDArray[np.bool_]]:

@@ -204,6 +204,10 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
     def _is_trained(self) -> bool:
         return self.method != "ml"
 
+    @property
+    def _is_counted(self) -> bool:
+        return self.method == "ml"
+
     def _former(self, graph: Structure, data: DiscreteDataset) -> BayesianNetwork | None:
         """The network of the last `fit` where this one is to begin at it."""
         former: BayesianNetwork | None = getattr(self, "network_", None) if self.warm_start else None

@@ -222,6 +222,10 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
     def _is_trained(self) -> bool:
         return asks_for_margin(self.criterion) or self.parameters != "ml"
 
+    @property
+    def _is_counted(self) -> bool:
+        return self.parameters == "ml"
+
     def _again(
         self, settings: Mapping[str, Any], parameters: Callable[[Structure], _Learn] | None, seed: int
     ) -> _Learn:

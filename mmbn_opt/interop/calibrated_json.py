@@ -18,7 +18,7 @@ from mmbn_opt.scores.calibration import Calibration, Reliability
 __all__ = ["KEY", "calibrated_text", "calibration_from_dict", "calibration_to_dict", "save_calibrated"]
 
 KEY = "calibration"
-_KEYS = {"temperature", "rows", "before", "after", "reason"}
+_KEYS = {"temperature", "knee", "rows", "before", "after", "reason"}
 _RELIABILITY_KEYS = {"log_loss", "calibration_error"}
 
 
@@ -48,10 +48,11 @@ def calibration_to_dict(calibration: Calibration) -> dict[str, Any]:
     Examples
     --------
     >>> calibration_to_dict(Calibration(2.0))
-    {'temperature': 2.0, 'rows': 0.0, 'before': None, 'after': None, 'reason': ''}
+    {'temperature': 2.0, 'knee': None, 'rows': 0.0, 'before': None, 'after': None, 'reason': ''}
     """
     return {
         "temperature": calibration.temperature,
+        "knee": calibration.knee,
         "rows": calibration.rows,
         "before": _reliability_to_dict(calibration.before),
         "after": _reliability_to_dict(calibration.after),
@@ -66,12 +67,15 @@ def calibration_from_dict(content: Any) -> Calibration:
     temperature, rows, reason = content["temperature"], content["rows"], content["reason"]
     if not is_number(temperature) or not 0.0 < temperature < math.inf:
         raise FormatError(f'The temperature of "{KEY}" must be a finite number > 0, got {shown(temperature)}.')
+    knee = content["knee"]
+    if knee is not None and not (is_number(knee) and 0.0 < knee < math.inf):
+        raise FormatError(f'The knee of "{KEY}" must be a finite number > 0 or null, got {shown(knee)}.')
     if not is_number(rows) or not 0.0 <= rows < math.inf:
         raise FormatError(f'The rows of "{KEY}" must be a finite number >= 0, got {shown(rows)}.')
     if not isinstance(reason, str):
         raise FormatError(f'The reason of "{KEY}" must be a text, got {shown(reason)}.')
     before, after = (_reliability_from_dict(content[name], name) for name in ("before", "after"))
-    return Calibration(float(temperature), float(rows), before, after, reason)
+    return Calibration(float(temperature), float(rows), before, after, reason, None if knee is None else float(knee))
 
 
 def _reliability_to_dict(reliability: Reliability | None) -> dict[str, float] | None:

@@ -25,7 +25,7 @@ from mmbn_opt.networks.smoothing import Smoothing, as_smoothing
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.networks.tables import FactorTables, encode_rows
 
-__all__ = ["BayesianNetwork", "estimate_log_cpt"]
+__all__ = ["BayesianNetwork", "estimate_log_cpt", "smoothed_log_table"]
 
 logger = logging.getLogger(__name__)
 
@@ -37,12 +37,17 @@ def estimate_log_cpt(data: DiscreteDataset, node: int, parents: Sequence[int], s
     taken in ascending order, the class last, the last one varying fastest. Without smoothing a configuration never
     seen is uniform.
     """
-    n_states = data.cardinalities[node]
-    counts = contingency(data, [*sorted(parents), node]).reshape(-1, n_states)
+    name = (*data.feature_names, data.class_name)[node]
+    counts = contingency(data, [*sorted(parents), node]).reshape(-1, data.cardinalities[node])
+    return smoothed_log_table(counts, smoothing, name)
+
+
+def smoothed_log_table(counts: FloatArray, smoothing: Smoothing, name: str) -> FloatArray:
+    """Log of the smoothed frequencies of counts (n_configurations, n_states); `name` is the node's, for the log."""
+    n_states = counts.shape[1]
     pseudo = smoothing.per_cell(n_states, counts.shape[0])
     total = counts.sum(axis=1, keepdims=True) + pseudo * n_states
     if n_empty := int((total == 0).sum()):
-        name = (*data.feature_names, data.class_name)[node]
         logger.info("%r: %d of %d rows of its table were never seen and are uniform", name, n_empty, len(total))
     with np.errstate(divide="ignore"):
         table: FloatArray = np.log(np.where(total > 0, counts + pseudo, 1.0)) - np.log(

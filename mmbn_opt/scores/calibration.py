@@ -1,5 +1,6 @@
 """How far probabilities can be believed: log loss, calibration error, and the temperature that makes them so."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -16,7 +17,11 @@ LEAST_LOG = float(np.log(np.finfo(np.float64).eps))
 """Logarithm of the least probability that a log loss counts, as in scikit-learn: a single row must not make it inf."""
 
 _BINS = 15
-_SHARPEST, _FLATTEST = np.log(1e-4), np.log(1e6)
+_SHARPEST, _FLATTEST = np.log(1e-4), np.log(1e8)
+_IMPOSSIBLE = 1e4
+"""Nats that stand for an infinite distance between two classes while a temperature is chosen."""
+_WORTH_A_KNEE = 1e-3
+"""Nats of log loss that a knee has to save."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,9 @@ class Calibration:
     ----------
     temperature : float
         Above 1 probabilities become less sure. 1 leaves them as they are.
+    knee : float or None
+        Of mixtures, whose log-odds grow with the square of the distance: how far a class lies behind the best one, d,
+        counts as ``knee * arcsinh(d / knee)``, which is d below the knee and grows like its logarithm above.
     rows : float
         Held-out rows that it was chosen on; 0 where nothing was chosen.
     before, after : Reliability or None
@@ -79,21 +87,25 @@ class Calibration:
     before: Reliability | None = None
     after: Reliability | None = None
     reason: str = ""
+    knee: float | None = None
 
     @property
     def changes(self) -> bool:
         """Whether probabilities are others than the model's own."""
-        return self.temperature != 1.0
+        return self.temperature != 1.0 or self.knee is not None
 
     def log_proba(self, scores: FloatArray) -> FloatArray:
         """Log-probabilities of scores (n_samples, n_classes) that are finite, or -inf for a class that cannot be."""
-        answer: FloatArray = log_softmax(scores / self.temperature, axis=1)
+        behind = scores - scores.max(axis=1, keepdims=True)
+        if self.knee is not None:
+            behind = self.knee * np.arcsinh(behind / self.knee)
+        answer: FloatArray = log_softmax(behind / self.temperature, axis=1)
         return answer
 
     def __str__(self) -> str:
         if self.reason:
             return f"not calibrated: {self.reason}"
-        told = f"temperature {self.temperature:.4g}"
+        told = f"temperature {self.temperature:.4g}" + ("" if self.knee is None else f", knee {self.knee:.4g}")
         if self.before is None or self.after is None:
             return told
         return (
@@ -104,7 +116,12 @@ class Calibration:
 
 
 def choose_temperature(
-    scores: FloatArray, codes: IntArray, weight: FloatArray, before: FloatArray | None = None
+    scores: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+    *,
+    before: FloatArray | None = None,
+    knees: Sequence[float] = (),
 ) -> Calibration:
     """The temperature with the least log loss on held-out rows.
 
@@ -119,6 +136,9 @@ def choose_temperature(
     weight : float64 array (n_samples,)
     before : float64 array (n_samples, n_classes) or None
         Log-probabilities without a calibration, where these are not the softmax of the scores.
+    knees : sequence of float
+        To choose one from, or none, where that gives less log loss: multiples of the median distance from the best
+        class to the others.
 
     Examples
     --------
@@ -129,26 +149,34 @@ def choose_temperature(
     """
     rows = np.arange(len(codes))
     own = np.isfinite(scores[rows, codes])  # what a model says cannot be costs the same at any temperature
-    finite = np.where(np.isfinite(scores), scores, scores.max(axis=1, keepdims=True) - 1e4)
-    share = weight * own / max(float((weight * own).sum()), 1e-300)
-    spread = 0.5 / (0.5 + float(weight.sum()))
-
-    def loss(log_inverse: float) -> float:
-        log_proba = log_softmax(finite * np.exp(log_inverse), axis=1)
-        each = (1.0 - spread) * log_proba[rows, codes] + spread * log_proba.mean(axis=1)
-        return -float(share @ each)
-
     if not own.any():
         return Calibration(reason="the model holds the classes of all held-out rows for impossible")
-    found = minimize_scalar(
-        loss, bounds=(-_FLATTEST, -_SHARPEST), method="bounded", options={"xatol": 1e-6, "maxiter": 200}
-    )
-    chosen = Calibration(float(f"{np.exp(-found.x):.6g}"), float(weight.sum()))
+    behind = scores.max(axis=1, keepdims=True) - scores
+    behind = np.where(np.isfinite(behind), behind, _IMPOSSIBLE)
+    share = weight * own / (weight * own).sum()
+    spread = 0.5 / (0.5 + float(weight.sum()))
+    median = float(np.median(behind[behind > 0.0])) if (behind > 0.0).any() else 1.0
+    best, least = Calibration(), np.inf
+    for knee in (None, *(times * median for times in knees)):
+        bent = -behind if knee is None else -knee * np.arcsinh(behind / knee)
+
+        def loss(log_inverse: float, bent: FloatArray = bent) -> float:
+            log_proba = log_softmax(bent * np.exp(log_inverse), axis=1)
+            each = (1.0 - spread) * log_proba[rows, codes] + spread * log_proba.mean(axis=1)
+            return -float(share @ each)
+
+        found = minimize_scalar(
+            loss, bounds=(-_FLATTEST, -_SHARPEST), method="bounded", options={"xatol": 1e-6, "maxiter": 200}
+        )
+        if found.fun < least - _WORTH_A_KNEE * (knee is not None):
+            least = found.fun
+            best = Calibration(float(f"{np.exp(-found.x):.6g}"), knee=None if knee is None else float(f"{knee:.6g}"))
     plain = Calibration().log_proba(scores) if before is None else before
     return replace(
-        chosen,
+        best,
+        rows=float(weight.sum()),
         before=Reliability.of(plain, codes, weight),
-        after=Reliability.of(chosen.log_proba(scores), codes, weight),
+        after=Reliability.of(best.log_proba(scores), codes, weight),
     )
 
 

@@ -214,7 +214,7 @@ def explain_mixture(model: MixtureClassifier, x: FloatArray, calibration: Calibr
         changed = calibration is not None and calibration.changes
         log_proba = calibration.log_proba(scores) if calibration is not None and changed else own
         return _explained(names, values, classes, terms, log_proba, None, "the pair's own program")
-    return _explained(names, values, classes, terms, own, calibration, "the mixtures")
+    return _explained(names, values, classes, terms, scores, calibration, "the mixtures")
 
 
 def _explained(
@@ -227,10 +227,16 @@ def _explained(
     what: str,
 ) -> Explanation:
     of = f"log-odds of {what}"
-    own = log_proba[0]
+    own = Calibration().log_proba(log_proba)[0]
     if calibration is not None and calibration.changes:
-        odds, own = odds / calibration.temperature, calibration.log_proba(log_proba)[0]
-        of += f" over the temperature {calibration.temperature:.4g}"
+        scores, own = log_proba[0], calibration.log_proba(log_proba)[0]
+        if calibration.knee is None:
+            odds = odds / calibration.temperature
+        else:  # one factor a pair, so that the terms keep their proportions and add up to the calibrated log-odds
+            with np.errstate(invalid="ignore", divide="ignore"):
+                factor = (own[:, None] - own[None, :]) / (scores[:, None] - scores[None, :])
+            odds = odds * np.where(np.isfinite(factor), factor, 1.0 / calibration.temperature)
+        of += f", calibrated: {replace(calibration, before=None, after=None)}"
     ranked = np.argsort(-log_proba[0], kind="stable")
     second = int(ranked[1]) if len(ranked) > 1 else int(ranked[0])
     return _checked(Explanation(names, values, classes, odds, np.exp(own), int(ranked[0]), second, of))

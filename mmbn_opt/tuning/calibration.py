@@ -194,6 +194,7 @@ def calibrate_on(
     *,
     n_jobs: int | None = None,
     seconds: float | None = None,
+    knees: Sequence[float] = (),
 ) -> Calibration:
     """The temperature of the scores on given parts: rows to learn from, and rows held out.
 
@@ -213,7 +214,8 @@ def calibrate_on(
         np.concatenate([one.scores for one in found]),
         np.concatenate([one.codes for one in found]),
         np.concatenate([one.weight for one in found]),
-        np.concatenate(known) if known else None,
+        before=np.concatenate(known) if known else None,
+        knees=knees,
     )
 
 
@@ -224,5 +226,5 @@ def _scores(scored: Scored, train: Any, held_out: Any, ends: float | None, least
         return None
     answer = None
     with until_interrupted() as cut, suppress(OutOfTime), leaving_when(lambda: ends is not None and now() >= ends):
-        answer = scored(train, held_out, left)
+        answer = scored(train, held_out, None if left is None else 0.9 * left)
     return None if cut or stop_asked() else answer
