@@ -162,6 +162,12 @@ def explain_network(
       +0.0000  x1 = missing
     """
     codes = np.asarray(codes, dtype=np.int32)
+    joint = network.log_joint(codes[None, :])
+    if np.isneginf(joint).all():
+        raise InputError(
+            "The row is impossible under every class, so that they have no odds: prediction gives the class prior. "
+            "Learn with smoothing > 0."
+        )
     order = network.structure.topological_order()
     by_class = _factors(network, codes) if (codes >= 0).all() else _chain(network, codes, order)
     top = network.structure.class_index
@@ -169,7 +175,7 @@ def explain_network(
     states = [str(network.features[v].states[codes[v]]) if codes[v] >= 0 else MISSING for v in places[1:]]
     return _explained(
         tuple(network.structure.names[v] for v in places), ("", *states), tuple(network.target.states),
-        _by_pairs(by_class[places]), network.predict_log_proba(_as_rows(network, codes)), calibration, "the network",
+        _by_pairs(by_class[places]), network.posterior(joint, log=True), calibration, "the network",
     )  # fmt: skip
 
 
@@ -288,10 +294,3 @@ def _by_pairs(by_class: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):
         odds: FloatArray = by_class[:, :, None] - by_class[:, None, :]
     return odds
-
-
-def _as_rows(network: BayesianNetwork, codes: NDArray[np.int32]) -> Any:
-    """The row as `predict_log_proba` takes it, in codes."""
-    from mmbn_opt.data.discrete import DiscreteDataset
-
-    return DiscreteDataset(codes[None, :], np.zeros(1, dtype=np.int32), network.features, network.target, np.ones(1))
