@@ -34,6 +34,7 @@ def render_report(
     *,
     comparison: Sequence[Mapping[str, Any]] | None = None,
     held_out: Confusion | None = None,
+    probabilities: Sequence[tuple[str, str]] = (),
     title: str | None = None,
     command: str | None = None,
 ) -> str:
@@ -46,6 +47,8 @@ def render_report(
         Models side by side: ``name``, ``accuracy``, and where known ``n_test``, ``standard_error`` and ``soft_margin``.
     held_out : Confusion or None
         The model on rows that it was not learned from. Its accuracy on the training rows is computed here.
+    probabilities : sequence of (name, value)
+        How far the model's probabilities can be believed.
     title : str or None
         Heading; by default the formulation's title.
     command : str or None
@@ -75,6 +78,7 @@ def render_report(
         "comparison": _comparison(comparison) if comparison else None,
         "held_out": None if held_out is None else accuracy_table(held_out, held_out=True),
         "training": _training(result),
+        "probabilities": list(probabilities),
         "mixtures": facts.mixture_rows(result.model) if isinstance(result.model, MixtureClassifier) else [],
         "programs": [facts.part_row(part, result) for part in result.parts],
         "remarks": remark_lines(result.remarks),

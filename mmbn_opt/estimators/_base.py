@@ -4,7 +4,7 @@ import logging
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +30,7 @@ from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.scores.calibration import Calibration
 from mmbn_opt.scores.predictive import classification_rate
 from mmbn_opt.tuning.calibration import calibrate, given_calibration
+from mmbn_opt.tuning.likelihood import MaximumLikelihood
 
 from ._explaining import Explaining
 from ._input import named_kinds, read_features, read_labels, rows_that_count, seed_of, with_class_weights
@@ -211,6 +212,11 @@ class DiscreteClassifier(FittedHTML, WeightedScore, CountUpdates, Explaining, Cl
 
     def _own_model(self) -> BayesianNetwork:
         return self.network_
+
+    def _own_result(self) -> Result:
+        if self.result_ is None:
+            return MaximumLikelihood(self.preparation_.data, self.network_.structure, self.smoothing).learn()
+        return replace(self.result_, model=self.network_)
 
     def _encoded(self, X: Any) -> NDArray[Any]:
         return self.network_.encode(self._rows(X), unseen=self.unseen)

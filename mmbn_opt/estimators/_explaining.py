@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from mmbn_opt._arguments import listed, shown
+from mmbn_opt._lazy import delegate
 from mmbn_opt.data.frames import as_pandas
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.results.confusion import Confusion
+from mmbn_opt.results.result import Result
+from mmbn_opt.scores.calibration import Reliability
 from mmbn_opt.scores.explanation import Explanation, explain_mixture, explain_network
 from mmbn_opt.scores.flips import Flip, smallest_flip
 from mmbn_opt.scores.importance import margins_lost
@@ -108,6 +113,36 @@ class Explaining(Believable):
         if isinstance(model, MixtureClassifier):
             table = table.rename(index=dict(zip(model.feature_names, self._names(), strict=True)))
         return table
+
+    def summary(self) -> str:
+        """Status, figures, calibration and certificate as lines of text."""
+        self._own_model_fitted()
+        text: str = delegate("classifier_summary")(self)
+        return text
+
+    def report(self, path: str | Path | None = None, X: Any = None, y: Any = None) -> str:
+        """The report as one HTML page that opens without network; written where a path is given.
+
+        Parameters
+        ----------
+        path : str, Path or None
+        X, y : table and labels, or None
+            Rows that were held out: accuracy, confusion matrix, log loss and calibration error on them are told.
+        """
+        self._own_model_fitted()
+        known: dict[str, Any] = {"title": type(self).__name__}
+        if X is not None and y is not None:
+            rows = rows_that_count(X, y, None)
+            labels = np.asarray(rows.y).ravel()
+            known["held_out"] = Confusion.of(labels.tolist(), self.predict(rows.X).tolist(), self.classes_.tolist())
+            with np.errstate(divide="ignore"):
+                log_proba = np.log(self.predict_proba(rows.X))
+            known["reliability"] = Reliability.of(log_proba, self._numbers_of(labels).astype(np.int64))
+        html: str = delegate("classifier_report")(self._own_result(), self.calibration_, path, **known)
+        return html
+
+    def _own_result(self) -> Result:
+        raise NotImplementedError
 
     def _own_model_fitted(self) -> BayesianNetwork | MixtureClassifier:
         check_is_fitted(self, "calibration_")

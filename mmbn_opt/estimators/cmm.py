@@ -237,6 +237,9 @@ class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, Base
     def _own_model(self) -> MixtureClassifier:
         return self.model_
 
+    def _own_result(self) -> Result:
+        return self.result_
+
     def _encoded(self, X: Any) -> NDArray[Any]:
         return self._validated(X)
 
