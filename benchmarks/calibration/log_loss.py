@@ -5,7 +5,8 @@ Usage: ``python benchmarks/calibration/log_loss.py [data set ...] [--folds N] [-
 stopped goes on where it was. ``raw_log_loss`` and ``raw_error`` are of the same fitted model without its calibration.
 Columns are categorical or numeric as the data's manifest says; a missing cell is a state to networks, and the median or
 a category of its own to the others, which get categories one by one (one-hot) and numbers standardised.
-Searches and relaxations get a time limit, mixtures three of them (a program a pair of classes); seconds are processor time of fit and prediction.
+Searches and relaxations get a time limit, mixtures three of them, since they solve a program a pair of classes; seconds
+are processor time of fit and prediction.
 """
 
 import argparse

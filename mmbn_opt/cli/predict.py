@@ -93,7 +93,8 @@ def predict(
         name, classes, states = fitted.target.name, fitted.classes, list(fitted.target.states)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            probabilities = loaded.predict_proba(frame, unseen=unseen.value)
+            calibrated = loaded if isinstance(loaded, CalibratedModel) else fitted
+            probabilities = calibrated.predict_proba(frame, unseen=unseen.value)
         for one in told:
             remark(in_options(str(one.message)))
     table = pd.DataFrame({name: classes[np.argmax(probabilities, axis=1)]})

@@ -22,7 +22,7 @@ def classifier_headline(estimator: Any) -> Headline:
     accuracy: tuple[tuple[str, str], ...] = (
         ("Accuracy, training rows", "no time left" if math.isnan(rate) else f"{100 * rate:.1f} %"),
     )
-    accuracy = (accuracy, *_probabilities(estimator.calibration_))
+    accuracy = (*accuracy, *_probabilities(estimator.calibration_))
     if estimator.result_ is None:
         failed = not estimator.certificate_.ok
         sizes = (

@@ -86,8 +86,9 @@ def waterfall_svg(
     base = top + _ROW * (len(bars) + 1)
     left = sheet.width * (0.34 if sheet is WIDE else 0.40)
     ends = _ends([term for _, _, term in bars])
+    least, most = min(0.0, *(low for low, _ in ends)), max(0.0, *(high for _, high in ends))
     x = linear_axis(
-        min(0.0, *(low for low, _ in ends)), max(0.0, *(high for _, high in ends)), left, sheet.width - 72.0,
+        least, most if most > least else 1.0, left, sheet.width - 72.0,
         count=sheet.x_ticks,
     )  # fmt: skip
     parts = [_grid(x, top, base), told, *_rows(bars, ends, x, sheet, left, top)]

@@ -173,7 +173,8 @@ class DiscreteClassifier(FittedHTML, WeightedScore, CountUpdates, Explaining, Cl
 
     def _store(self, preparation: Preparation, classes: NDArray[Any], learned: Learned) -> None:
         self.classes_ = classes
-        vars(self).pop("family_counts_", None)
+        if "family_counts_" in vars(self):
+            del self.family_counts_
         self.preparation_ = preparation
         self.network_ = learned.network
         self.result_ = learned.result

@@ -18,12 +18,13 @@ from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.cells import has_moments, moments_as_numbers
 from mmbn_opt.data.discrete import check_columns, named_by_text
 from mmbn_opt.data.frames import as_pandas, n_rows_of, objects_of, rows_of, with_columns
-from mmbn_opt.data.weights import class_weights, row_weights
+from mmbn_opt.data.weights import class_weights, row_weights, whole_counts
 from mmbn_opt.exceptions import InputError, WrongTypeError
 
 __all__ = [
     "Labels",
     "Rows",
+    "as_repeated",
     "named_kinds",
     "read_features",
     "read_labels",
@@ -90,6 +91,16 @@ def with_class_weights(rows: Rows, labels: NDArray[Any], class_weight: Any) -> R
     ones = np.ones(len(labels))
     weight = class_weights(class_weight, labels, ones if rows.weight is None else rows.weight)
     return replace(rows, weight=weight, kept=ones.astype(np.bool_) if rows.kept is None else rows.kept)
+
+
+def as_repeated(rows: Rows, x: FloatArray, labels: NDArray[Any]) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
+    """Samples, labels and whole weights for programs that know rows only; the rows keep the numbers they came by."""
+    if rows.weight is None or rows.kept is None:
+        return x, labels, None
+    # What fills the rows of weight 0 is never looked at.
+    filled, weight = np.maximum(np.cumsum(rows.kept) - 1, 0), rows.kept.astype(np.float64)
+    weight[rows.kept] = whole_counts(rows.weight, labels=labels)
+    return x[filled], labels[filled], weight
 
 
 def read_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFrame:

@@ -89,8 +89,8 @@ class CountUpdates:
         if "family_counts_" not in vars(self):
             self.family_counts_ = FamilyCounts.of(self.network_.structure, self.preparation_.data)
         given = rows_that_count(X, y, sample_weight)
-        frame = read_features(self, given.X, reset=False)  # type: ignore[arg-type]
-        labels = read_labels(self, given.y, frame).values  # type: ignore[arg-type]
+        frame = read_features(self, given.X, reset=False)
+        labels = read_labels(self, given.y, frame).values
         weight = with_class_weights(given, labels, self.class_weight).weight
         if isinstance(self.class_weight, str) or (weight is not None and (weight != np.round(weight)).any()):
             raise InputError(
@@ -101,9 +101,7 @@ class CountUpdates:
         table = with_columns(named_by_text(frame), {target: labels})
         coming = labels if classes is None else np.concatenate([labels, np.asarray(classes)])
         features, label, every = self._grown(table, coming)
-        data = DiscreteDataset.from_variables(
-            table, features, label, missing="error" if self.missing == "error" else self.missing, sample_weight=weight
-        )
+        data = DiscreteDataset.from_variables(table, features, label, missing=self.missing, sample_weight=weight)
         return self._take_up(features, label, every, data)
 
     @available_if(_counts)

@@ -18,7 +18,6 @@ from mmbn_opt._arguments import check_arguments, choice_of, whole
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import Budget, OutOfTime, leaving_when, noting_signals, now, stop_asked
 from mmbn_opt.data.numeric import NumericDataset
-from mmbn_opt.data.weights import whole_counts
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.results.result import Result
@@ -35,7 +34,7 @@ from ._base import FittedHTML, WeightedScore, checked_verbosity, end_if_interrup
 from ._cmm_folds import calibrate_mixture, held_out_rows
 from ._cmm_part import CMMPart, parts_of
 from ._explaining import Explaining
-from ._input import read_labels, read_numbers, rows_that_count, seed_of, with_class_weights
+from ._input import as_repeated, read_labels, read_numbers, rows_that_count, seed_of, with_class_weights
 
 __all__ = ["CMMClassifier", "CMMPart"]
 
@@ -261,12 +260,7 @@ class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, Base
         x = read_numbers(self, given.X, reset=True, allow_nan=self.missing == "marginalize")
         labels = read_labels(self, given.y, pd.DataFrame(x)).values
         given = with_class_weights(given, labels, self.class_weight)
-        if given.weight is None or given.kept is None:
-            return x, labels, None
-        # What fills the rows of weight 0 is never looked at.
-        filled, weight = np.maximum(np.cumsum(given.kept) - 1, 0), given.kept.astype(np.float64)
-        weight[given.kept] = whole_counts(given.weight, labels=labels)
-        return x[filled], labels[filled], weight
+        return as_repeated(given, x, labels)
 
     def _validated(self, X: Any) -> FloatArray:
         check_is_fitted(self, "model_")

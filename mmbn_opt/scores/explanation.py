@@ -161,7 +161,7 @@ def explain_network(
       +0.0000  class
       +0.0000  x1 = missing
     """
-    codes = np.asarray(codes, dtype=np.int32)
+    codes = np.array(codes, dtype=np.int32)
     joint = network.log_joint(codes[None, :])
     if np.isneginf(joint).all():
         raise InputError(
@@ -257,7 +257,7 @@ def _checked(explanation: Explanation) -> Explanation:
     return explanation
 
 
-def _factors(network: BayesianNetwork, codes: NDArray[np.int32]) -> FloatArray:
+def _factors(network: BayesianNetwork, codes: NDArray[np.integer]) -> FloatArray:
     """Table entry of each node under each class, in logs, shape (n_nodes, n_classes); all features are known."""
     tables, c = network.tables, network.structure.class_index
     n_classes = tables.cardinalities[c]
@@ -272,7 +272,7 @@ def _factors(network: BayesianNetwork, codes: NDArray[np.int32]) -> FloatArray:
     return entries
 
 
-def _chain(network: BayesianNetwork, codes: NDArray[np.int32], order: Sequence[int]) -> FloatArray:
+def _chain(network: BayesianNetwork, codes: NDArray[np.integer], order: Sequence[int]) -> FloatArray:
     """What each node adds to ``log P(c, features so far)``, in an order; before the class it adds nothing."""
     top = network.structure.class_index
     known = [v for v in order if v != top and codes[v] >= 0]

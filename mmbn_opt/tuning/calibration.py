@@ -92,7 +92,7 @@ def given_calibration(setting: Any, *, trained: bool) -> Calibration | None:
         return Calibration(reason="calibration=None")
     if is_number(setting):
         expected = '"auto", "temperature", a temperature > 0 or None'
-        return Calibration(checked_number("calibration", setting, open_low=True, expected=expected))
+        return Calibration(checked_number("calibration", setting, open_low=True, open_high=True, expected=expected))
     if not isinstance(setting, str) or setting not in ("auto", "temperature"):
         raise InputError(f'calibration must be "auto", "temperature", a temperature > 0 or None, got {setting!r:.60}.')
     if setting == "auto" and not trained:
