@@ -33,6 +33,7 @@ from mmbn_opt.heuristics import order_mi as order_mi
 from mmbn_opt.heuristics import restrict_candidates as restrict_candidates
 from mmbn_opt.heuristics import tan_cmi as tan_cmi
 from mmbn_opt.heuristics import tan_cr as tan_cr
+from mmbn_opt.interop.models import load_model as load_model
 from mmbn_opt.mixtures.classifier import MixtureClassifier as MixtureClassifier
 from mmbn_opt.networks.gauge import fix_gauge as fix_gauge
 from mmbn_opt.networks.log_linear import LogLinearClassifier as LogLinearClassifier
@@ -48,6 +49,10 @@ from mmbn_opt.results.result import Result as Result
 from mmbn_opt.results.status import SolutionStatus as SolutionStatus
 from mmbn_opt.results.status import TerminationStatus as TerminationStatus
 from mmbn_opt.results.trace import BoundTrace as BoundTrace
+from mmbn_opt.scores.calibrated import CalibratedModel as CalibratedModel
+from mmbn_opt.scores.calibration import Calibration as Calibration
+from mmbn_opt.scores.explanation import Explanation as Explanation
+from mmbn_opt.scores.flips import Flip as Flip
 from mmbn_opt.scores.predictive import log_odds as log_odds
 from mmbn_opt.solving.certificate import certify as certify
 from mmbn_opt.solving.dispatch import solve as solve

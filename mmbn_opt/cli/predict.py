@@ -75,23 +75,26 @@ def predict(
     from mmbn_opt.interop.csv_text import csv_content
     from mmbn_opt.interop.models import find_model, load_model
     from mmbn_opt.mixtures.classifier import MixtureClassifier
+    from mmbn_opt.scores.calibrated import CalibratedModel
 
     refuse_absent(data)
     refuse_unwritable(out)
     path, notice = find_model(model)
     if notice:
         remark(notice)
-    fitted = load_model(path)
+    loaded = load_model(path)
+    fitted = loaded.model if isinstance(loaded, CalibratedModel) else loaded
     known = fitted.na_values or NA_VALUES
     frame = read(data, known if na is None else na_values(na), names_in(drop))
     if isinstance(fitted, MixtureClassifier):
         name, classes, states = fitted.class_name, fitted.classes, fitted.classes.tolist()
-        probabilities = fitted.predict_proba(frame)
+        probabilities = loaded.predict_proba(frame)
     else:
         name, classes, states = fitted.target.name, fitted.classes, list(fitted.target.states)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            probabilities = fitted.predict_proba(frame, unseen=unseen.value)
+            calibrated = loaded if isinstance(loaded, CalibratedModel) else fitted
+            probabilities = calibrated.predict_proba(frame, unseen=unseen.value)
         for one in told:
             remark(in_options(str(one.message)))
     table = pd.DataFrame({name: classes[np.argmax(probabilities, axis=1)]})

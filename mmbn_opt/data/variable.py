@@ -89,6 +89,33 @@ class DiscreteVariable:
             return cls(name, (*states, MISSING_LABEL), has_missing_state=True)
         return cls(name, states)
 
+    def extended(self, values: Any, *, missing_state: bool = False) -> "DiscreteVariable":
+        """The variable with the further labels of a column; one with cut points keeps its states.
+
+        States in ascending order stay so, as if the column had been read with the rows before; declared ones come
+        first.
+
+        Examples
+        --------
+        >>> DiscreteVariable("colour", ("blue", "red")).extended(["green", "red"]).states
+        ('blue', 'green', 'red')
+        >>> DiscreteVariable("size", ("small", "large")).extended(["huge"]).states
+        ('small', 'large', 'huge')
+        """
+        series = values if isinstance(values, pd.Series) else pd.Series(values)
+        known = self.states[:-1] if self.has_missing_state else self.states
+        if self.cuts is None:
+            new = pd.Series(series.dropna().unique(), dtype=object)
+            new = new[DiscreteVariable(self.name, known).encode(new, unseen="missing") < 0]
+            further = tuple(as_state(value) for value in new)
+            if further and known == _sorted_labels(known):
+                known = _sorted_labels((*known, *further))
+            else:
+                known = (*known, *_sorted_labels(further))
+        if self.has_missing_state or (missing_state and bool(series.isna().any())):
+            return DiscreteVariable(self.name, (*known, MISSING_LABEL), self.cuts, True)
+        return DiscreteVariable(self.name, known, self.cuts)
+
     def encode(self, values: Any, *, unseen: Unseen = "error") -> IntArray:
         """Codes of raw values, shape (n,), int32; -1 where missing (unless that is a state) or never seen.
 

@@ -1,14 +1,17 @@
 """Weights of rows: what may be one, and how many rows they stand for."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import is_number, listed, shown
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.cells import as_state
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["as_counts", "checked_weight", "row_weights", "whole_counts"]
+__all__ = ["as_counts", "checked_weight", "class_weights", "row_weights", "whole_counts"]
 
 LARGEST_MULTIPLE = 100
 """Counts that somebody divided by their sum are rarely larger; what a boosting step multiplies by often is."""
@@ -82,11 +85,12 @@ def as_counts(weight: FloatArray) -> FloatArray:
     return scaled
 
 
-def whole_counts(weight: FloatArray, *, per_row: int = 4) -> FloatArray:
+def whole_counts(weight: FloatArray, *, per_row: int = 4, labels: NDArray[Any] | None = None) -> FloatArray:
     """Weights as whole numbers of rows, for programs that know rows only.
 
     Counts stay what they are (see `as_counts`); others become the nearest whole numbers that add up to `per_row` times
-    the rows of positive weight, largest remainders first, so that a weight is met to within a row of these.
+    the rows of positive weight, largest remainders first, so that a weight is met to within a row of these. With
+    `labels`, a class whose rows would all go keeps those of positive weight once.
 
     Examples
     --------
@@ -101,4 +105,57 @@ def whole_counts(weight: FloatArray, *, per_row: int = 4) -> FloatArray:
     missing = round(float(wanted.sum() - whole.sum()))
     largest: NDArray[np.intp] = np.argsort(whole - wanted, kind="stable")[:missing]
     whole[largest] += 1.0
+    for label in () if labels is None else np.unique(labels):
+        rows = labels == label
+        if not whole[rows].any():
+            whole[rows & (weight > 0)] = 1.0
     return whole
+
+
+def class_weights(class_weight: Any, labels: Any, weight: FloatArray) -> FloatArray:
+    """Weights of rows times those of their classes.
+
+    Parameters
+    ----------
+    class_weight : mapping of label to weight, or "balanced"
+        Classes that a mapping leaves out have weight 1. "balanced" gives every class the same total weight.
+    labels : array (n_samples,)
+    weight : float64 array (n_samples,)
+
+    Raises
+    ------
+    InputError
+
+    Examples
+    --------
+    >>> class_weights("balanced", np.array(["a", "b", "b", "b"]), np.ones(4)).round(3).tolist()
+    [2.0, 0.667, 0.667, 0.667]
+    >>> class_weights({"a": 5}, np.array(["a", "b"]), np.ones(2)).tolist()
+    [5.0, 1.0]
+    """
+    found, codes = np.unique(labels, return_inverse=True)
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        total = np.bincount(codes.ravel(), weights=weight, minlength=len(found))
+        with np.errstate(divide="ignore"):
+            factor = weight.sum() / (len(found) * total)
+        return np.asarray(weight * np.where(total > 0, factor, 0.0)[codes.ravel()])
+    if not isinstance(class_weight, Mapping):
+        raise InputError(
+            f'class_weight must be "balanced", a mapping of label to weight, or None, got {shown(class_weight)}.'
+        )
+    known = {as_state(label): k for k, label in enumerate(found.tolist())}
+    factor = np.ones(len(found))
+    unknown = []
+    for label, value in class_weight.items():
+        if not is_number(value) or not 0.0 <= value < np.inf:
+            raise InputError(f"The class weight of {shown(label)} must be a finite number >= 0, got {shown(value)}.")
+        if as_state(label) in known:
+            factor[known[as_state(label)]] = float(value)
+        else:
+            unknown.append(label)
+    # A part of the rows may lack a class; a label that is misspelt leaves another one without a weight.
+    if unknown and len(class_weight) - len(unknown) < len(found):
+        raise InputError(f"class_weight names [{listed(unknown)}]; the classes are [{listed(found.tolist())}].")
+    if not factor.any():
+        raise InputError("class_weight is 0 for every class, so that no row is left to learn from.")
+    return np.asarray(weight * factor[codes.ravel()])

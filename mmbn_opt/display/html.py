@@ -13,17 +13,20 @@ from mmbn_opt.display._pictures import Picture, network_picture, trace_picture
 from mmbn_opt.display._templates import fragment_style, render
 from mmbn_opt.display._text import number
 from mmbn_opt.display.svg import drawable_part
+from mmbn_opt.display.waterfall import waterfall_picture
 from mmbn_opt.formulations.base import Described
 from mmbn_opt.networks.log_linear import LogLinearClassifier
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.result import Certificate, Result
 from mmbn_opt.results.trace import BoundTrace
+from mmbn_opt.scores.explanation import Explanation
 from mmbn_opt.solving.handle import Run
 
 __all__ = [
     "certificate_html",
     "classifier_html",
+    "explanation_html",
     "network_caption",
     "network_html",
     "result_html",
@@ -79,6 +82,16 @@ def classifier_html(estimator: Any) -> str:
         checks=facts.check_rows(estimator.certificate_),
         sentence=facts.certificate_sentence(estimator.certificate_),
     )
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """Why a row is taken for what it is: the waterfall of its log-odds."""
+    pair = f"{explanation.label} against {explanation.rival}"
+    probabilities = ", ".join(
+        f"{label} {100 * p:.1f} %" for label, p in zip(explanation.classes, explanation.proba, strict=True)
+    )
+    caption = f"{pair}: {number(explanation.log_odds)} nats, {explanation.of}. Probabilities: {probabilities}."
+    return _fragment(pictures=[waterfall_picture(explanation)], caption=caption)
 
 
 def run_html(run: Run) -> str:

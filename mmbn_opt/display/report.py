@@ -35,6 +35,7 @@ def render_report(
     comparison: Sequence[Mapping[str, Any]] | None = None,
     held_out: Confusion | None = None,
     training: Confusion | Literal["computed"] | None = "computed",
+    probabilities: Sequence[tuple[str, str]] = (),
     title: str | None = None,
     command: str | None = None,
 ) -> str:
@@ -49,6 +50,8 @@ def render_report(
         The model on rows that it was not learned from.
     training : Confusion, "computed" or None
         The model on the rows that it was learned from, where that is known already; None leaves it out.
+    probabilities : sequence of (name, value)
+        How far the model's probabilities can be believed.
     title : str or None
         Heading; by default the formulation's title.
     command : str or None
@@ -78,6 +81,7 @@ def render_report(
         "comparison": _comparison(comparison) if comparison else None,
         "held_out": None if held_out is None else accuracy_table(held_out, held_out=True),
         "training": _training(result, training),
+        "probabilities": list(probabilities),
         "mixtures": facts.mixture_rows(result.model) if isinstance(result.model, MixtureClassifier) else [],
         "programs": facts.part_rows(result),
         "remarks": remark_lines(result.remarks),

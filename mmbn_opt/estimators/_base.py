@@ -3,7 +3,8 @@
 import logging
 import warnings
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,9 +27,14 @@ from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.results.result import Certificate, Result
 from mmbn_opt.results.status import TerminationStatus
+from mmbn_opt.scores.calibration import Calibration
 from mmbn_opt.scores.predictive import classification_rate
+from mmbn_opt.tuning.calibration import calibrate, given_calibration
+from mmbn_opt.tuning.likelihood import MaximumLikelihood
 
-from ._input import named_kinds, read_features, read_labels, rows_that_count
+from ._explaining import Explaining
+from ._input import named_kinds, read_features, read_labels, rows_that_count, seed_of, with_class_weights
+from ._updating import CountUpdates
 
 __all__ = [
     "DiscreteClassifier",
@@ -97,15 +103,18 @@ class Learned:
         None where the parameters have a closed form and nothing was solved.
     attributes : dict
         Further fitted attributes by name.
+    again : callable (data, seconds) -> BayesianNetwork, or None
+        Learns from other rows with the settings that were chosen; None where nothing is calibrated.
     """
 
     network: BayesianNetwork
     certificate: Certificate
     result: Result | None
     attributes: dict[str, Any]
+    again: Callable[[DiscreteDataset, float | None], BayesianNetwork] | None = None
 
 
-class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DiscreteClassifier(FittedHTML, WeightedScore, CountUpdates, Explaining, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers that learn a Bayesian network over discretized features.
 
     A subclass stores its parameters, among them `kinds`, `discretize`, `missing` and `unseen`, and learns in `_learn`.
@@ -116,6 +125,9 @@ class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimat
     missing: Any
     unseen: Any
     verbose: Any = 0
+    time_limit: Any = None
+    n_jobs: Any = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Prepare the columns, learn the network, check it.
@@ -151,6 +163,8 @@ class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimat
             tell(self, "%d rows, %d features, %d classes", data.n_samples, data.n_features, data.n_classes)
             learned = self._learn(preparation.data, began)
             self._store(preparation, classes, learned)
+            self.calibration_ = self._calibrated(data, learned, began)
+            tell(self, "%s", self.calibration_)
             results = learned.result, learned.attributes.get("parameter_result_")
             tell(self, "fitted in %.2f s: %.4f of the training rows right", now() - began, self.training_accuracy_)
             end_if_interrupted(bool(noted), *results)
@@ -159,6 +173,8 @@ class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimat
 
     def _store(self, preparation: Preparation, classes: NDArray[Any], learned: Learned) -> None:
         self.classes_ = classes
+        if "family_counts_" in vars(self):
+            del self.family_counts_
         self.preparation_ = preparation
         self.network_ = learned.network
         self.result_ = learned.result
@@ -172,24 +188,52 @@ class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimat
     def _learn(self, data: DiscreteDataset, began: float) -> Learned:
         """Learn from prepared rows; `began` is ``mmbn_opt._budget.now()`` at the start of `fit`."""
 
+    @property
+    def _is_trained(self) -> bool:
+        """Whether the classifier is trained for its decisions, so that its probabilities are too sure by themselves."""
+        return False
+
+    def _calibrated(self, data: DiscreteDataset, learned: Learned, began: float) -> Calibration:
+        given = given_calibration(self.calibration, trained=self._is_trained)
+        if given is not None:
+            return given
+        if learned.again is None:
+            return Calibration(reason="nothing can be learned again from parts of the rows")
+        return calibrate(
+            data, learned.again, seed=seed_of(self.random_state), n_jobs=self.n_jobs,
+            seconds=seconds_left(self.time_limit, began),
+        )  # fmt: skip
+
+    def _seconds(self, began: float, share: float) -> float | None:
+        """What is left for learning, a share of the limit kept back where a calibration is to be chosen after it."""
+        left = seconds_left(self.time_limit, began)
+        if left is None or given_calibration(self.calibration, trained=self._is_trained) is not None:
+            return left
+        return max(0.0, left - share * float(self.time_limit))
+
+    def _own_model(self) -> BayesianNetwork:
+        return self.network_
+
+    def _own_result(self) -> Result:
+        if self.result_ is None:
+            return MaximumLikelihood(self.preparation_.data, self.network_.structure, self.smoothing).learn()
+        return replace(self.result_, model=self.network_)
+
+    def _encoded(self, X: Any) -> NDArray[Any]:
+        return self.network_.encode(self._rows(X), unseen=self.unseen)
+
     def predict_proba(self, X: Any) -> FloatArray:
         """``P(c | x)``, shape (n_samples, n_classes), columns as in ``classes_``; missing cells are summed out.
 
-        A row that is impossible under every class gets the class prior.
+        They went through ``calibration_``. A row that is impossible under every class gets the class prior.
         """
         frame = self._rows(X)
-        return self.network_.predict_proba(frame, unseen=self.unseen)
+        return self.calibrated_model_.predict_proba(frame, unseen=self.unseen)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """``log P(c | x)``, shape (n_samples, n_classes)."""
         frame = self._rows(X)
-        return self.network_.predict_log_proba(frame, unseen=self.unseen)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class of each row, with the labels' own type; the first one on a tie."""
-        codes = np.argmax(self.predict_proba(X), axis=1)
-        labels: NDArray[Any] = self.classes_[codes]
-        return labels
+        return self.calibrated_model_.predict_log_proba(frame, unseen=self.unseen)
 
     def _tells_bounds(self) -> bool | None:
         """What `solve` is told: True, or nothing, so that a configured solver keeps what it says."""
@@ -203,6 +247,7 @@ class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimat
     def _check_settings(self) -> None:
         checked_verbosity(self.verbose)
         check_arguments(type(self).__init__, vars(self))
+        given_calibration(self.calibration, trained=True)  # refuses what is none
         for name in _POLICIES:
             _check_policy(self, name)
 
@@ -213,9 +258,10 @@ class DiscreteClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimat
         labels = read_labels(self, rows.y, frame)
         values = labels.values
         kinds = None if self.kinds is None else named_kinds(dict(self.kinds), frame)
+        weight = with_class_weights(rows, values, self.class_weight).weight
         preparation = prepare(
             with_columns(frame, {labels.name: values}), labels.name, kinds=kinds, missing=self.missing,
-            discretize=self.discretize, sample_weight=rows.weight,
+            discretize=self.discretize, sample_weight=weight,
         )  # fmt: skip
         found = np.unique(values)
         codes = preparation.data.target.encode(found, unseen="missing")

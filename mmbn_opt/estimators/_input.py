@@ -1,7 +1,7 @@
 """From what scikit-learn users pass to a frame with named columns, labels and weights; every refusal says why."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,18 +18,20 @@ from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.cells import has_moments, moments_as_numbers
 from mmbn_opt.data.discrete import check_columns, named_by_text
 from mmbn_opt.data.frames import as_pandas, n_rows_of, objects_of, rows_of, with_columns
-from mmbn_opt.data.weights import row_weights
+from mmbn_opt.data.weights import class_weights, row_weights, whole_counts
 from mmbn_opt.exceptions import InputError, WrongTypeError
 
 __all__ = [
     "Labels",
     "Rows",
+    "as_repeated",
     "named_kinds",
     "read_features",
     "read_labels",
     "read_numbers",
     "rows_that_count",
     "seed_of",
+    "with_class_weights",
 ]
 
 _NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
@@ -80,6 +82,25 @@ def rows_that_count(X: Any, y: Any, sample_weight: Any) -> Rows:
     if kept.all() or n_rows_of(X) != n_rows:  # unequal lengths are told by `read_labels`
         return Rows(X, y, weight, np.ones(n_rows, dtype=np.bool_))
     return Rows(rows_of(X, kept), rows_of(y, kept), weight[kept], kept)
+
+
+def with_class_weights(rows: Rows, labels: NDArray[Any], class_weight: Any) -> Rows:
+    """The same rows, their weights times those of their classes, as `class_weights` has them; None changes nothing."""
+    if class_weight is None:
+        return rows
+    ones = np.ones(len(labels))
+    weight = class_weights(class_weight, labels, ones if rows.weight is None else rows.weight)
+    return replace(rows, weight=weight, kept=ones.astype(np.bool_) if rows.kept is None else rows.kept)
+
+
+def as_repeated(rows: Rows, x: FloatArray, labels: NDArray[Any]) -> tuple[FloatArray, NDArray[Any], FloatArray | None]:
+    """Samples, labels and whole weights for programs that know rows only; the rows keep the numbers they came by."""
+    if rows.weight is None or rows.kept is None:
+        return x, labels, None
+    # What fills the rows of weight 0 is never looked at.
+    filled, weight = np.maximum(np.cumsum(rows.kept) - 1, 0), rows.kept.astype(np.float64)
+    weight[rows.kept] = whole_counts(rows.weight, labels=labels)
+    return x[filled], labels[filled], weight
 
 
 def read_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> pd.DataFrame:

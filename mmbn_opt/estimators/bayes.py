@@ -5,10 +5,13 @@ from typing import Any, Literal
 
 from mmbn_opt._arguments import choice_of
 from mmbn_opt.data.discrete import DiscreteDataset
-from mmbn_opt.estimators._base import require_two_classes, seconds_left
+from mmbn_opt.estimators._base import require_two_classes
 from mmbn_opt.heuristics.named import make_structure
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solving.settings import SolveSettings
+from mmbn_opt.tuning.calibration import TRAINED_SHARE, learn_again
 from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
 from ._base import DiscreteClassifier, Learned, tell
@@ -61,6 +64,17 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
     unseen : {"warn", "missing", "error"}
         Labels in prediction that training never saw: sum out with one warning that names column and label, sum out in
         silence, or refuse.
+    calibration : {"auto", "temperature"}, float or None
+        Make probabilities believable, decisions left as they are: a temperature on the log-odds, chosen on held-out
+        rows inside `fit` (five folds; one held-out fifth above 1,000 rows). "auto" does so for the methods that train
+        for decisions, all but "ml", "temperature" for all; a number is the temperature itself, None leaves
+        probabilities as they come. ``calibration_`` says what was found; with fewer than 30 rows, or where `time_limit`
+        left no time (a fifth of it is kept for that), there is none, and it says so.
+    class_weight : mapping of label to weight, "balanced" or None
+        Multiplied into the weights of the rows. Probabilities are then those of rows in these proportions; to decide by
+        what mistakes cost, leave it and give `cost` to `predict`.
+    warm_start : bool
+        Let `fit` begin at the parameters of the last `fit`, where structure and states are the same.
     n_jobs : int or None
         Processes of the choice (joblib); that of "relaxation" is one path of warm starts and uses one.
     random_state : int, RandomState or None
@@ -86,6 +100,10 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
     preparation_ : Preparation
         Kinds, states and cut points of the columns.
     training_accuracy_ : float
+    calibration_ : Calibration
+        ``temperature``, log loss and calibration error on the held-out rows ``before`` and ``after``, or the
+        ``reason`` why there is none. ``network_`` knows nothing of it: `save` writes both, BIF and the like the network
+        alone.
     chosen_ : dict
         ``lam`` and ``max_iterations`` that were used.
     cv_results_ : DataFrame or None
@@ -125,6 +143,9 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         discretize: bool = True,
         missing: Any = "error",
         unseen: Any = "warn",
+        calibration: Any = "auto",
+        class_weight: Any = None,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -146,6 +167,9 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
         self.discretize = discretize
         self.missing = missing
         self.unseen = unseen
+        self.calibration = calibration
+        self.class_weight = class_weight
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -167,8 +191,27 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
                 rel_gap=self.rel_gap, seed=None if self.random_state is None else seed, verbose=self._tells_bounds()
             ),
         )  # fmt: skip
-        learned = learn_parameters(data, graph, settings, seconds_left(self.time_limit, began))
+        learned = learn_parameters(
+            data, graph, settings, self._seconds(began, TRAINED_SHARE), start=self._former(graph, data)
+        )
         tell(self, "%s; chosen: %s", learned.result, learned.chosen)
         attributes = {"chosen_": learned.chosen, "cv_results_": learned.table}
         result = None if self.method == "ml" else learned.result
-        return Learned(learned.network, learned.certificate, result, attributes)
+        again = learn_again(settings, learned.chosen, graph)
+        return Learned(learned.network, learned.certificate, result, attributes, again)
+
+    @property
+    def _is_trained(self) -> bool:
+        return self.method != "ml"
+
+    @property
+    def _is_counted(self) -> bool:
+        return self.method == "ml"
+
+    def _former(self, graph: Structure, data: DiscreteDataset) -> BayesianNetwork | None:
+        """The network of the last `fit` where this one is to begin at it."""
+        former: BayesianNetwork | None = getattr(self, "network_", None) if self.warm_start else None
+        if former is None or former.structure != graph or former.variables != (*data.features, data.target):
+            return None
+        tell(self, "begins at the parameters of the last fit")
+        return former

@@ -17,22 +17,24 @@ from sklearn.utils.validation import check_is_fitted
 from mmbn_opt._arguments import check_arguments, choice_of, whole
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import Budget, OutOfTime, leaving_when, noting_signals, now, stop_asked
-from mmbn_opt.data.folds import numeric_folds
 from mmbn_opt.data.numeric import NumericDataset
-from mmbn_opt.data.weights import whole_counts
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.results.result import Result
 from mmbn_opt.results.status import TerminationStatus
+from mmbn_opt.scores.calibration import Calibration
 from mmbn_opt.solvers.nonlinear.exterior_penalty import ExteriorPenaltySolver
 from mmbn_opt.solving.job import CHECK_GRACE_SEC
 from mmbn_opt.solving.parts import solve_parts
+from mmbn_opt.tuning.calibration import TRAINED_SHARE, given_calibration
 from mmbn_opt.tuning.grid import run_until_interrupted
 from mmbn_opt.tuning.held_out import candidates as values_of
 
 from ._base import FittedHTML, WeightedScore, checked_verbosity, end_if_interrupted, seconds_left, tell, warn_of_limits
+from ._cmm_folds import calibrate_mixture, held_out_rows
 from ._cmm_part import CMMPart, parts_of
-from ._input import read_labels, read_numbers, rows_that_count, seed_of
+from ._explaining import Explaining
+from ._input import as_repeated, read_labels, read_numbers, rows_that_count, seed_of, with_class_weights
 
 __all__ = ["CMMClassifier", "CMMPart"]
 
@@ -53,7 +55,7 @@ class _Settings:
     iterations: int | None
 
 
-class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Gaussian mixtures with constrained maximum margins, one program a pair of classes or a class.
 
     Parameters
@@ -79,6 +81,11 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         NaN: an error, or dropped from the diagonal Gaussians, in training and prediction alike.
     cv : int, or list of (train, test) row numbers
         Folds of the choice.
+    calibration : {"auto", "temperature"}, float or None
+        Probabilities are the softmax of `MixtureClassifier.decision_values` over a temperature, which is chosen on
+        rows held out as in `MaxMarginBayesClassifier` (three folds). None leaves them as the model defines them.
+    class_weight : mapping of label to weight, "balanced" or None
+        Multiplied into the weights of the rows.
     time_limit : float or None
         Seconds for `fit`. The choice gets half of them at most, and is made among the candidates that are complete by
         then (without one the first is taken). What it leaves is for the final programs; those without time left keep
@@ -104,6 +111,8 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         NaN where the time limit left no time to classify the training rows.
     n_components_, tau_, iterations_
         What was chosen.
+    calibration_ : Calibration
+        As in `MaxMarginBayesClassifier`; ``model_`` knows nothing of it.
     cv_results_ : DataFrame or None
         Mean classification rate of each candidate; the choice is the highest, ties go to the first (fewest components,
         largest tau, fewest iterations).
@@ -136,6 +145,8 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         inner: Literal["lbfgs", "golden-section"] = "lbfgs",
         missing: Literal["error", "marginalize"] = "error",
         cv: Any = 5,
+        calibration: Any = "auto",
+        class_weight: Any = None,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -153,6 +164,8 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         self.inner = inner
         self.missing = missing
         self.cv = cv
+        self.calibration = calibration
+        self.class_weight = class_weight
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -190,7 +203,10 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
             self.n_components_, self.tau_, self.iterations_ = chosen.n_components, chosen.tau, chosen.iterations
             if (chosen.n_components, chosen.tau) != (problem.n_components, problem.tau):
                 problem = replace(problem, n_components=chosen.n_components, tau=chosen.tau, tells=False)
-            self.result_ = self._solved(problem, chosen, seconds_left(self.time_limit, began))
+            calibration = given_calibration(self.calibration, trained=True)
+            share = 0.0 if calibration is not None or self.time_limit is None else TRAINED_SHARE * self.time_limit
+            left = seconds_left(self.time_limit, began)
+            self.result_ = self._solved(problem, chosen, None if left is None else max(0.0, left - share))
             self.model_: MixtureClassifier = self.result_.model
             self.parts_ = parts_of(problem, self.result_)
             self.classes_ = problem.data.classes
@@ -201,26 +217,30 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
                 right = self.model_.predict(x[problem.rows]) == labels[problem.rows]
                 self.training_accuracy_ = float(right.mean())
             tell(self, "%s; chosen: %s", self.result_, chosen)
+            self.calibration_ = self._calibrated(problem.data, chosen, began) if calibration is None else calibration
+            tell(self, "%s", self.calibration_)
             end_if_interrupted(bool(noted), self.result_)
             warn_of_limits(self, self.result_)
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class."""
-        probabilities = self.predict_proba(X)
-        labels: NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
-        return labels
-
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities as `MixtureClassifier.predict_proba` defines them."""
+        """Probabilities of the classes, which went through ``calibration_``."""
         x = self._validated(X)
-        return self.model_.predict_proba(x)
+        return self.calibrated_model_.predict_proba(x)
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Logarithms of `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            logarithms: FloatArray = np.log(self.predict_proba(X))
-        return logarithms
+        x = self._validated(X)
+        return self.calibrated_model_.predict_log_proba(x)
+
+    def _own_model(self) -> MixtureClassifier:
+        return self.model_
+
+    def _own_result(self) -> Result:
+        return self.result_
+
+    def _encoded(self, X: Any) -> NDArray[Any]:
+        return self._validated(X)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores of the classes; for two classes the log-odds of the second."""
@@ -239,22 +259,17 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         given = rows_that_count(X, y, sample_weight)
         x = read_numbers(self, given.X, reset=True, allow_nan=self.missing == "marginalize")
         labels = read_labels(self, given.y, pd.DataFrame(x)).values
-        if given.weight is None or given.kept is None:
-            return x, labels, None
-        # What fills the rows of weight 0 is never looked at.
-        filled, weight = np.maximum(np.cumsum(given.kept) - 1, 0), given.kept.astype(np.float64)
-        weight[given.kept] = whole_counts(given.weight)
-        return x[filled], labels[filled], weight
+        given = with_class_weights(given, labels, self.class_weight)
+        return as_repeated(given, x, labels)
 
     def _validated(self, X: Any) -> FloatArray:
         check_is_fitted(self, "model_")
         return read_numbers(self, X, reset=False, allow_nan=self.missing == "marginalize")
 
-    # -- the choice ---------------------------------------------------------------------------------------------
-
     def _check_settings(self) -> None:
         seconds_left(self.time_limit, now())
         checked_verbosity(self.verbose)
+        given_calibration(self.calibration, trained=True)
         check_arguments(type(self).__init__, vars(self))
         choice_of("strategy", self.strategy, ("one-vs-one", "one-vs-rest"))
         choice_of("start", self.start, ("k-means", "em"))
@@ -277,7 +292,7 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
 
     def _choose(self, problem: MulticlassMargin, candidates: list[_Settings], ends: float | None) -> _Settings:
         data = problem.data
-        held_out = [part for part in self._parts_held_out(data, problem.rows) if part.any()]
+        held_out = [part for part in held_out_rows(data, problem.rows, self.cv, self._seed) if part.any()]
         tasks = [(data, candidate, part, ends) for candidate in candidates for part in held_out]
         counts = run_until_interrupted(self._rightly_classified, tasks, self.n_jobs)
         first = candidates[0]
@@ -297,15 +312,6 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
         ).assign(rate=rates)
         return candidates[int(rates.argmax())]
 
-    def _parts_held_out(self, data: NumericDataset, rows: NDArray[np.intp]) -> list[NDArray[np.bool_]]:
-        """Which samples each fold holds out; the copies of a row stay together."""
-        if np.iterable(self.cv):
-            return [np.isin(rows, test) for _, test in self.cv]
-        _, first, copies = np.unique(rows, return_index=True, return_inverse=True)
-        alone = NumericDataset.from_arrays(data.z[first], data.codes[first], missing="marginalize", tells=False)
-        folds = numeric_folds(alone, self.cv, self._seed)[copies.ravel()]
-        return [folds == fold for fold in range(self.cv)]
-
     def _rightly_classified(
         self, data: NumericDataset, settings: _Settings, held_out: NDArray[np.bool_], ends: float | None
     ) -> int | None:
@@ -322,7 +328,19 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
             return int((result.model.predict(data.z[held_out]) == data.codes[held_out]).sum())
         return None
 
-    # -- the programs -------------------------------------------------------------------------------------------
+    def _calibrated(self, data: NumericDataset, chosen: _Settings, began: float) -> Calibration:
+        def learn(z: FloatArray, codes: NDArray[np.intp], seconds: float | None) -> MixtureClassifier | None:
+            problem = self._problem(z, codes, chosen, fewer_components=True, tells=False)
+            result = self._solved(problem, chosen, seconds, quiet=True)
+            model: MixtureClassifier | None = result.model
+            return (
+                None
+                if any(part.termination_status is TerminationStatus.INTERRUPTED for part in result.parts)
+                else model
+            )
+
+        left = seconds_left(self.time_limit, began)
+        return calibrate_mixture(data, learn, seed=self._seed, n_jobs=self.n_jobs, seconds=left)
 
     def _problem(
         self, X: FloatArray, y: NDArray[Any], chosen: _Settings, *, missing: Any = "marginalize", **further: Any
@@ -332,7 +350,9 @@ class CMMClassifier(FittedHTML, WeightedScore, ClassifierMixin, BaseEstimator): 
             xi_growth=self.xi_growth, missing=missing, start=self.start, seed=self._seed, **further,
         )  # fmt: skip
 
-    def _solved(self, problem: MulticlassMargin, chosen: _Settings, time_limit: float | None) -> Result:
+    def _solved(
+        self, problem: MulticlassMargin, chosen: _Settings, time_limit: float | None, *, quiet: bool = False
+    ) -> Result:
         solver = ExteriorPenaltySolver(inner=self.inner, max_iterations=chosen.iterations, restarts=0)
-        verbose = True if checked_verbosity(self.verbose) > 1 else None
+        verbose = True if checked_verbosity(self.verbose) > 1 and not quiet else None
         return solve_parts(problem, solver, time_limit=time_limit, seed=problem.seed, verbose=verbose)

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.heuristics.named import make_structure
+from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.tuning.likelihood import maximum_likelihood
 
 from ._base import DiscreteClassifier, Learned
@@ -25,16 +26,24 @@ class _GenerativeClassifier(DiscreteClassifier):
         discretize: bool = True,
         missing: Any = "error",
         unseen: Any = "warn",
+        calibration: Any = None,
+        class_weight: Any = None,
     ) -> None:
         self.smoothing = smoothing
         self.kinds = kinds
         self.discretize = discretize
         self.missing = missing
         self.unseen = unseen
+        self.calibration = calibration
+        self.class_weight = class_weight
 
     def _learn(self, data: DiscreteDataset, began: float) -> Learned:
         network, certificate = maximum_likelihood(data, make_structure(self._structure, data), self.smoothing)
-        return Learned(network, certificate, None, {})
+
+        def again(part: DiscreteDataset, seconds: float | None) -> BayesianNetwork:
+            return BayesianNetwork.fit(make_structure(self._structure, part), part, self.smoothing)
+
+        return Learned(network, certificate, None, {}, again)
 
 
 class NaiveBayesClassifier(_GenerativeClassifier):
@@ -46,12 +55,14 @@ class NaiveBayesClassifier(_GenerativeClassifier):
     ----------
     smoothing : float or Smoothing
         Pseudo-count of each table cell (1 is Laplace's), or ``Dirichlet(ess=...)``.
-    kinds, discretize, missing, unseen
+    kinds, discretize, missing, unseen, class_weight
         As in `MaxMarginBayesClassifier`.
+    calibration : {"temperature"}, float or None
+        As there; None, the default, leaves the counts' own probabilities.
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, network_, certificate_, preparation_, training_accuracy_
+    classes_, n_features_in_, feature_names_in_, network_, certificate_, preparation_, training_accuracy_, calibration_
         As in `MaxMarginBayesClassifier`; ``result_`` and ``trace_`` are None, since nothing is searched.
 
     Examples
@@ -70,12 +81,12 @@ class TANClassifier(_GenerativeClassifier):
 
     Parameters
     ----------
-    smoothing, kinds, discretize, missing, unseen
+    smoothing, kinds, discretize, missing, unseen, calibration, class_weight
         As in `NaiveBayesClassifier`.
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, network_, certificate_, preparation_, training_accuracy_
+    classes_, n_features_in_, feature_names_in_, network_, certificate_, preparation_, training_accuracy_, calibration_
         As in `NaiveBayesClassifier`.
 
     References

@@ -1,7 +1,8 @@
 """Exact structure as a classifier, with parameters of any method on top."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, cast
 
 from mmbn_opt._arguments import choice_of, whole
@@ -10,10 +11,12 @@ from mmbn_opt.formulations.structure.base import StructureFormulation
 from mmbn_opt.formulations.structure.by_score import SCORES, asks_for_margin, structure_formulation
 from mmbn_opt.heuristics.sparse_candidates import restrict_candidates
 from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.result import Certificate, Check, Result
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solving.dispatch import solve
 from mmbn_opt.solving.settings import SolveSettings
+from mmbn_opt.tuning.calibration import COUNTED_SHARE, TRAINED_SHARE, best_start, learn_again
 from mmbn_opt.tuning.held_out import Learn, candidates, choose, complete
 from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
@@ -25,6 +28,8 @@ __all__ = ["MaxMarginStructureClassifier"]
 PROBABILITIES = (0.6, 0.75, 0.9, 0.99)
 PARENTS = (1, 2)
 """What ``p="cv"`` and ``max_parents="cv"`` choose from."""
+
+_Learn = Callable[[DiscreteDataset, float | None], BayesianNetwork]
 
 
 class MaxMarginStructureClassifier(DiscreteClassifier):
@@ -65,12 +70,18 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         parameters. None runs to proof.
     rel_gap : float or None
         Proved relative gap at which the structure search stops; None is what a configured solver says, and else 0.
-    kinds, discretize, missing, unseen, n_jobs, random_state, verbose
+    calibration : {"auto", "temperature"}, float or None
+        As in `MaxMarginBayesClassifier`; "auto" for the margin scores and for trained parameters. The held-out rows are
+        classified with structures that the heuristics find on the other rows, without a proof.
+    warm_start : bool
+        Let `fit` begin at the network of the last `fit`: its structure beside the heuristics' own, and its parameters
+        where the structure stays the same.
+    kinds, discretize, missing, unseen, class_weight, n_jobs, random_state, verbose
         As in `MaxMarginBayesClassifier`.
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, network_, preparation_, training_accuracy_
+    classes_, n_features_in_, feature_names_in_, network_, preparation_, training_accuracy_, calibration_
         As in `MaxMarginBayesClassifier`.
     result_ : Result
         Of the structure search: status, both bounds, model with maximum-likelihood parameters.
@@ -128,6 +139,9 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         discretize: bool = True,
         missing: Any = "error",
         unseen: Any = "warn",
+        calibration: Any = "auto",
+        class_weight: Any = None,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -157,6 +171,9 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         self.discretize = discretize
         self.missing = missing
         self.unseen = unseen
+        self.calibration = calibration
+        self.class_weight = class_weight
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -175,22 +192,53 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
             self._grid(), data, self._candidate(seed), seed=seed, n_jobs=self.n_jobs,
             seconds=_share(seconds_left(self.time_limit, began), 0.5),
         )  # fmt: skip
-        left = seconds_left(self.time_limit, began)
-        result = self._search(data, choice.settings, left if self.parameters == "ml" else _share(left, 0.8), seed)
+        trained = self.parameters != "ml"
+        share = TRAINED_SHARE if trained else COUNTED_SHARE
+        left = self._seconds(began, share)
+        former: BayesianNetwork | None = getattr(self, "network_", None) if self.warm_start else None
+        if former is not None and former.structure.names != (*data.feature_names, data.class_name):
+            former = None
+        result = self._search(data, choice.settings, _share(left, 0.8) if trained else left, seed, former)
         tell(self, "structure: %s; chosen: %s", result, choice.settings)
         attributes: dict[str, Any] = {
             "chosen_": choice.settings, "cv_results_": choice.table, "parameter_result_": None
         }  # fmt: skip
-        if self.parameters == "ml":
-            return Learned(result.model, result.certificate, result, attributes)
-        learned = learn_parameters(
-            data, result.model.structure, self._parameter_settings(seed), seconds_left(self.time_limit, began)
-        )
+        if not trained:
+            again = self._again(choice.settings, None, seed)
+            return Learned(result.model, result.certificate, result, attributes, again)
+        graph, settings = result.model.structure, self._parameter_settings(seed)
+        start = None if former is None or former.variables != (*data.features, data.target) else former
+        if start is not None and start.structure != graph:
+            start = None
+        learned = learn_parameters(data, graph, settings, self._seconds(began, share), start=start)
         tell(self, "parameters: %s; chosen: %s", learned.result, learned.chosen)
         checks = (*_named("structure", result.certificate), *_named("parameters", learned.certificate))
         attributes["chosen_"] = choice.settings | learned.chosen
         attributes["parameter_result_"] = learned.result
-        return Learned(learned.network, Certificate(checks), result, attributes)
+        again = self._again(choice.settings, partial(learn_again, settings, learned.chosen), seed)
+        return Learned(learned.network, Certificate(checks), result, attributes, again)
+
+    @property
+    def _is_trained(self) -> bool:
+        return asks_for_margin(self.criterion) or self.parameters != "ml"
+
+    @property
+    def _is_counted(self) -> bool:
+        return self.parameters == "ml"
+
+    def _again(
+        self, settings: Mapping[str, Any], parameters: Callable[[Structure], _Learn] | None, seed: int
+    ) -> _Learn:
+        """How structure and parameters are learned from other rows, with less ado."""
+
+        def learn(part: DiscreteDataset, seconds: float | None) -> BayesianNetwork:
+            problem = self._formulation(part, settings)
+            if parameters is None:
+                return best_start(problem, seed=seed, seconds=seconds)
+            found = best_start(problem, seed=seed, seconds=_share(seconds, 0.5))
+            return parameters(found.structure)(part, _share(seconds, 0.5))
+
+        return learn
 
     def _grid(self) -> dict[str, tuple[Any, ...]]:
         grid = {"max_parents": candidates("max_parents", self.max_parents, PARENTS)}
@@ -206,10 +254,17 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
 
         return learn
 
-    def _search(self, data: DiscreteDataset, settings: Mapping[str, Any], seconds: float | None, seed: int) -> Result:
+    def _search(
+        self,
+        data: DiscreteDataset,
+        settings: Mapping[str, Any],
+        seconds: float | None,
+        seed: int,
+        start: BayesianNetwork | None = None,
+    ) -> Result:
         result = solve(
             self._formulation(data, settings), self.solver, time_limit=seconds, rel_gap=self.rel_gap,
-            seed=None if self.random_state is None else seed, verbose=self._tells_bounds(),
+            seed=None if self.random_state is None else seed, verbose=self._tells_bounds(), starts=start,
         )  # fmt: skip
         return result if result.model is not None else result.raise_for_status()
 

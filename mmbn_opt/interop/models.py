@@ -6,11 +6,13 @@ from typing import Any
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.interop import mixture_json
 from mmbn_opt.interop._json_document import load_document
+from mmbn_opt.interop.calibrated_json import KEY, calibration_from_dict
 from mmbn_opt.interop.json_model import network_from_dict
 from mmbn_opt.interop.run_folder import UNFINISHED, finish_publishing
 from mmbn_opt.interop.run_manifest import Manifest, read_manifest
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.scores.calibrated import CalibratedModel
 
 __all__ = ["find_model", "load_model"]
 
@@ -51,18 +53,35 @@ def _which(manifest: Manifest) -> str:
     return f"{manifest.command or 'mmbn_opt'}, {manifest.written}"
 
 
-def load_model(path: str | Path) -> BayesianNetwork | MixtureClassifier:
-    """Read a ``model.json``: a network, or a mixture classifier.
+def load_model(path: str | Path) -> BayesianNetwork | MixtureClassifier | CalibratedModel:
+    """Read a saved model: a network, a mixture classifier, or either of them with a calibration.
+
+    Parameters
+    ----------
+    path : str or Path
+        A model file, or the folder of a run.
 
     Raises
     ------
     FormatError
-        If the file is neither.
+        If the file is none of these.
+
+    Examples
+    --------
+    >>> import mmbn_opt as mm, tempfile
+    >>> frame = mm.load_dataset("iris")
+    >>> model = mm.MaxMarginBayesClassifier(iterations=20).fit(frame.drop(columns="class"), frame["class"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/iris.json")
+    ...     loaded = mm.load_model(f"{folder}/iris.json")
+    >>> loaded.calibration == model.calibration_
+    True
     """
-    return load_document(path, _from_dict)
+    path = Path(path)
+    return load_document(find_model(path)[0] if path.is_dir() else path, _from_dict)
 
 
-def _from_dict(content: Any) -> BayesianNetwork | MixtureClassifier:
-    if isinstance(content, dict) and content.get("format") == mixture_json.FORMAT:
-        return mixture_json.mixture_from_dict(content)
-    return network_from_dict(content)
+def _from_dict(content: Any) -> BayesianNetwork | MixtureClassifier | CalibratedModel:
+    mixture = isinstance(content, dict) and content.get("format") == mixture_json.FORMAT
+    model = mixture_json.mixture_from_dict(content) if mixture else network_from_dict(content)
+    return CalibratedModel(model, calibration_from_dict(content[KEY])) if KEY in content else model

@@ -202,7 +202,10 @@ class MixtureClassifier:
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the classes, shape (n_samples, n_classes); missing values are summed out."""
-        scores = self.decision_values(X)
+        return self.proba_of(self.decision_values(X))
+
+    def proba_of(self, scores: FloatArray) -> FloatArray:
+        """`predict_proba` of what `decision_values` returned."""
         if self.rule is DecisionRule.MAX_WINS and self.n_classes > 2:
             shares: FloatArray = scores / scores.sum(axis=1, keepdims=True)
             return shares

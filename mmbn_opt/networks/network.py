@@ -28,7 +28,7 @@ from mmbn_opt.networks.smoothing import Smoothing, as_smoothing
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.networks.tables import FactorTables, encode_rows, with_parents_ascending
 
-__all__ = ["BayesianNetwork", "estimate_log_cpt"]
+__all__ = ["BayesianNetwork", "estimate_log_cpt", "smoothed_log_table"]
 
 logger = logging.getLogger(__name__)
 
@@ -40,12 +40,17 @@ def estimate_log_cpt(data: DiscreteDataset, node: int, parents: Sequence[int], s
     taken in ascending order, the class last, the last one varying fastest. Without smoothing a configuration never
     seen is uniform.
     """
-    n_states = data.cardinalities[node]
-    counts = contingency(data, [*sorted(parents), node]).reshape(-1, n_states)
+    name = (*data.feature_names, data.class_name)[node]
+    counts = contingency(data, [*sorted(parents), node]).reshape(-1, data.cardinalities[node])
+    return smoothed_log_table(counts, smoothing, name)
+
+
+def smoothed_log_table(counts: FloatArray, smoothing: Smoothing, name: str) -> FloatArray:
+    """Log of the smoothed frequencies of counts (n_configurations, n_states); `name` is the node's, for the log."""
+    n_states = counts.shape[1]
     pseudo = smoothing.per_cell(n_states, counts.shape[0])
     total = counts.sum(axis=1, keepdims=True) + pseudo * n_states
     if n_empty := int((total == 0).sum()):
-        name = (*data.feature_names, data.class_name)[node]
         logger.info("%r: %d of %d rows of its table were never seen and are uniform", name, n_empty, len(total))
     with np.errstate(divide="ignore"):
         table: FloatArray = np.log(np.where(total > 0, counts + pseudo, 1.0)) - np.log(
@@ -177,7 +182,11 @@ class BayesianNetwork(NetworkQueries, NetworkDraws, NetworkExchange):
     def predict_log_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """``log P(c | x)``; rows that are impossible under every class get the class prior."""
         self._require_class()
-        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._log_class_prior, log=True)
+        return self.posterior(self.log_joint(self.encode(X, unseen=unseen)), log=True)
+
+    def posterior(self, joint: FloatArray, *, log: bool) -> FloatArray:
+        """``P(c | x)``, or its logarithm, in place of what `log_joint` returned."""
+        return normalize_rows(joint, self._log_class_prior, log=log)
 
     def _log_class_prior(self) -> FloatArray:
         """``log P(c)``: a row of nothing but missing cells, since the class may have parents."""
@@ -188,7 +197,7 @@ class BayesianNetwork(NetworkQueries, NetworkDraws, NetworkExchange):
     def predict_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """``P(c | x)``, shape (n_samples, n_classes), columns as in `classes`."""
         self._require_class()
-        return normalize_rows(self.log_joint(self.encode(X, unseen=unseen)), self._log_class_prior, log=False)
+        return self.posterior(self.log_joint(self.encode(X, unseen=unseen)), log=False)
 
     def predict(self, X: Any, *, unseen: Unseen = "warn") -> NDArray[Any]:
         """Most probable class label of each row; the first one on a tie."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -214,6 +215,27 @@ class Result:
                 f"The answer of {self.solver_name} failed its checks: {'; '.join(map(str, self.certificate.failures))}"
             )
         return self
+
+    def summary(self) -> str:
+        """Status, figures and certificate as lines of text."""
+        text: str = delegate("result_summary")(self)
+        return text
+
+    def report(self, path: str | Path | None = None) -> str:
+        """The report as one HTML page that opens without network; written where a path is given."""
+        html: str = delegate("result_report")(self, path)
+        return html
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Keep the answer: result, model, network as BIF, trace and report, all files or none.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Made if absent; the files of another run in it are replaced.
+        """
+        written: list[Path] = delegate("save_result")(self, folder)
+        return written
 
     def __repr__(self) -> str:
         return (

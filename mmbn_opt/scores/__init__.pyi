@@ -1,4 +1,11 @@
+from mmbn_opt.scores.calibrated import CalibratedModel as CalibratedModel
+from mmbn_opt.scores.calibration import Calibration as Calibration
+from mmbn_opt.scores.calibration import Reliability as Reliability
+from mmbn_opt.scores.calibration import calibration_error as calibration_error
+from mmbn_opt.scores.calibration import log_loss as log_loss
 from mmbn_opt.scores.confusion import confusion_on as confusion_on
+from mmbn_opt.scores.explanation import Explanation as Explanation
+from mmbn_opt.scores.flips import Flip as Flip
 from mmbn_opt.scores.margins import MarginTables as MarginTables
 from mmbn_opt.scores.predictive import DecomposableScore as DecomposableScore
 from mmbn_opt.scores.predictive import bdeu as bdeu

@@ -90,7 +90,12 @@ class Parameters:
 
 
 def learn_parameters(
-    data: DiscreteDataset, structure: Structure, settings: ParameterSettings, seconds: float | None = None
+    data: DiscreteDataset,
+    structure: Structure,
+    settings: ParameterSettings,
+    seconds: float | None = None,
+    *,
+    start: BayesianNetwork | None = None,
 ) -> Parameters:
     """Learn the parameters of a structure.
 
@@ -101,6 +106,8 @@ def learn_parameters(
     settings : ParameterSettings
     seconds : float or None
         For all of it; a choice by cross-validation takes at most half.
+    start : BayesianNetwork or None
+        Of this structure, where the final run begins beside its own start. Counts need none.
 
     Examples
     --------
@@ -114,7 +121,7 @@ def learn_parameters(
     if learning.by_choice:
         seconds = None if seconds is None else seconds / 2
         learning = learning.choose(seconds)
-    result = learning.solve(seconds)
+    result = learning.solve(seconds, start=start)
     network = as_network(result.model)
     if network is None:
         result.raise_for_status()
@@ -253,7 +260,13 @@ class Learning:
         settings = replace(self.settings, lam=lam, iterations=iterations)
         return self.of(self.formulation.data, self.formulation.structure, settings)
 
-    def solve(self, seconds: float | None, callback: Callable[[TraceRecord], bool | None] | None = None) -> Result:
+    def solve(
+        self,
+        seconds: float | None,
+        callback: Callable[[TraceRecord], bool | None] | None = None,
+        *,
+        start: BayesianNetwork | None = None,
+    ) -> Result:
         """Learn from all rows.
 
         Parameters
@@ -261,12 +274,14 @@ class Learning:
         seconds : float or None
         callback : callable or None
             As in `mmbn_opt.solve`.
+        start : BayesianNetwork or None
+            As in `learn_parameters`.
         """
         if isinstance(self.formulation, MaximumLikelihood):
             return self.formulation.learn()
         softmax = isinstance(self.formulation, SoftmaxParameters)
         return solve(
-            self.formulation, self.solver, callback=callback,
+            self.formulation, self.solver, callback=callback, starts=start,
             validation=self.settings.validation if softmax else None,
             **replace(self.call, time_limit=seconds).given(),
         )  # fmt: skip

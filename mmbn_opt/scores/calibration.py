@@ -1,0 +1,221 @@
+"""How far probabilities can be believed: log loss, calibration error, and the temperature that makes them so."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+
+from mmbn_opt._arrays import FloatArray, IntArray
+
+__all__ = ["Calibration", "Reliability", "calibration_error", "choose_temperature", "log_loss"]
+
+LEAST_LOG = float(np.log(np.finfo(np.float64).eps))
+"""Logarithm of the least probability that a log loss counts, as in scikit-learn: a single row must not make it inf."""
+
+_BINS = 15
+_SHARPEST, _FLATTEST = np.log(1e-4), np.log(1e8)
+_IMPOSSIBLE = 1e4
+"""Nats that stand for an infinite distance between two classes while a temperature is chosen."""
+_WORTH_A_KNEE = 1e-3
+"""Nats of log loss that a knee has to save."""
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Log loss and calibration error of some probabilities on rows with labels.
+
+    Parameters
+    ----------
+    log_loss : float
+        Mean of ``-log P(own class)``, in nats.
+    calibration_error : float
+        See `calibration_error`.
+
+    Examples
+    --------
+    >>> print(Reliability(0.25, 0.031))
+    log loss 0.2500, calibration error 0.0310
+    """
+
+    log_loss: float
+    calibration_error: float
+
+    @classmethod
+    def of(cls, log_proba: FloatArray, codes: IntArray, weight: FloatArray | None = None) -> Self:
+        """Of log-probabilities (n_samples, n_classes) and the number of each row's class."""
+        return cls(log_loss(log_proba, codes, weight), calibration_error(np.exp(log_proba), codes, weight))
+
+    def __str__(self) -> str:
+        return f"log loss {self.log_loss:.4f}, calibration error {self.calibration_error:.4f}"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What turns a classifier's scores into probabilities: softmax of the scores over a temperature.
+
+    The scores are ``log P(c, x)`` of a network, the log-odds or votes of mixtures. The map is monotone, so that the
+    order of the classes, and each decision, stay as they are.
+
+    Parameters
+    ----------
+    temperature : float
+        Above 1 probabilities become less sure. 1 leaves them as they are.
+    knee : float or None
+        Of mixtures, whose log-odds grow with the square of the distance: how far a class lies behind the best one, d,
+        counts as ``knee * arcsinh(d / knee)``, which is d below the knee and grows like its logarithm above.
+    rows : float
+        Held-out rows that it was chosen on; 0 where nothing was chosen.
+    before, after : Reliability or None
+        On these rows, for models that had not seen them.
+    reason : str
+        Why there is no calibration; empty where there is one.
+
+    Examples
+    --------
+    >>> Calibration(2.0).log_proba(np.log([[0.9, 0.1]])).round(4).tolist()
+    [[-0.2877, -1.3863]]
+    >>> print(Calibration(reason="12 rows, fewer than 30"))
+    not calibrated: 12 rows, fewer than 30
+    """
+
+    temperature: float = 1.0
+    rows: float = 0.0
+    before: Reliability | None = None
+    after: Reliability | None = None
+    reason: str = ""
+    knee: float | None = None
+
+    @property
+    def changes(self) -> bool:
+        """Whether probabilities are others than the model's own."""
+        return self.temperature != 1.0 or self.knee is not None
+
+    def log_proba(self, scores: FloatArray) -> FloatArray:
+        """Log-probabilities of scores (n_samples, n_classes) that are finite, or -inf for a class that cannot be."""
+        behind = scores - scores.max(axis=1, keepdims=True)
+        if self.knee is not None:
+            behind = self.knee * np.arcsinh(behind / self.knee)
+        answer: FloatArray = log_softmax(behind / self.temperature, axis=1)
+        return answer
+
+    def __str__(self) -> str:
+        if self.reason:
+            return f"not calibrated: {self.reason}"
+        told = f"temperature {self.temperature:.4g}" + ("" if self.knee is None else f", knee {self.knee:.4g}")
+        if self.before is None or self.after is None:
+            return told
+        return (
+            f"{told}, chosen on {self.rows:,.6g} held-out rows: log loss {self.before.log_loss:.4f} -> "
+            f"{self.after.log_loss:.4f}, calibration error {self.before.calibration_error:.4f} -> "
+            f"{self.after.calibration_error:.4f}"
+        )
+
+
+def choose_temperature(
+    scores: FloatArray,
+    codes: IntArray,
+    weight: FloatArray,
+    *,
+    before: FloatArray | None = None,
+    knees: Sequence[float] = (),
+) -> Calibration:
+    """The temperature with the least log loss on held-out rows.
+
+    The log loss is convex in 1 / temperature. Half a row more, whose label is spread over all classes, keeps it bounded
+    where every row is classified rightly (Platt 1999 corrects his targets for the same reason).
+
+    Parameters
+    ----------
+    scores : float64 array (n_samples, n_classes)
+        Of models that had not seen the rows.
+    codes : int array (n_samples,)
+    weight : float64 array (n_samples,)
+    before : float64 array (n_samples, n_classes) or None
+        Log-probabilities without a calibration, where these are not the softmax of the scores.
+    knees : sequence of float
+        To choose one from, or none, where that gives less log loss: multiples of the median distance from the best
+        class to the others.
+
+    Examples
+    --------
+    >>> scores = np.array([[40.0, 0.0]] * 9 + [[0.0, 40.0]])
+    >>> found = choose_temperature(scores, np.zeros(10, dtype=np.int64), np.ones(10))
+    >>> np.exp(found.log_proba(scores[:1])).round(3).tolist()
+    [[0.881, 0.119]]
+    """
+    rows = np.arange(len(codes))
+    own = np.isfinite(scores[rows, codes])  # what a model says cannot be costs the same at any temperature
+    if not own.any():
+        return Calibration(reason="the model holds the classes of all held-out rows for impossible")
+    behind = scores.max(axis=1, keepdims=True) - scores
+    behind = np.where(np.isfinite(behind), behind, _IMPOSSIBLE)
+    share = weight * own / (weight * own).sum()
+    spread = 0.5 / (0.5 + float(weight.sum()))
+    median = float(np.median(behind[behind > 0.0])) if (behind > 0.0).any() else 1.0
+    best, least = Calibration(), np.inf
+    for knee in (None, *(times * median for times in knees)):
+        bent = -behind if knee is None else -knee * np.arcsinh(behind / knee)
+
+        def loss(log_inverse: float, bent: FloatArray = bent) -> float:
+            log_proba = log_softmax(bent * np.exp(log_inverse), axis=1)
+            each = (1.0 - spread) * log_proba[rows, codes] + spread * log_proba.mean(axis=1)
+            return -float(share @ each)
+
+        found = minimize_scalar(
+            loss, bounds=(-_FLATTEST, -_SHARPEST), method="bounded", options={"xatol": 1e-6, "maxiter": 200}
+        )
+        if found.fun < least - _WORTH_A_KNEE * (knee is not None):
+            least = found.fun
+            best = Calibration(float(f"{np.exp(-found.x):.6g}"), knee=None if knee is None else float(f"{knee:.6g}"))
+    plain = Calibration().log_proba(scores) if before is None else before
+    return replace(
+        best,
+        rows=float(weight.sum()),
+        before=Reliability.of(plain, codes, weight),
+        after=Reliability.of(best.log_proba(scores), codes, weight),
+    )
+
+
+def log_loss(log_proba: FloatArray, codes: IntArray, weight: FloatArray | None = None) -> float:
+    """Mean of ``-log P(own class)`` in nats; a probability below the rounding of doubles counts as that.
+
+    Parameters
+    ----------
+    log_proba : float64 array (n_samples, n_classes)
+    codes : int array (n_samples,)
+        Number of each row's class; -1, for a class that the model does not know, counts as impossible.
+    weight : float64 array (n_samples,) or None
+
+    Examples
+    --------
+    >>> round(log_loss(np.log([[0.5, 0.5], [0.25, 0.75]]), np.array([0, 1])), 4)
+    0.4904
+    """
+    own = np.where(codes >= 0, log_proba[np.arange(len(codes)), codes], -np.inf)
+    return -float(np.average(np.maximum(own, LEAST_LOG), weights=weight))
+
+
+def calibration_error(
+    proba: FloatArray, codes: NDArray[np.integer], weight: FloatArray | None = None, *, bins: int = _BINS
+) -> float:
+    """Expected calibration error of the predicted class (Guo, Pleiss, Sun & Weinberger 2017).
+
+    Rows are put in bins of equal width by the probability of their most probable class; the gap between mean
+    probability and accuracy of each bin is averaged by its rows.
+
+    Examples
+    --------
+    >>> round(calibration_error(np.array([[0.9, 0.1]] * 4), np.array([0, 0, 0, 1])), 4)
+    0.15
+    """
+    if not len(codes):
+        return float("nan")
+    sure, right = proba.max(axis=1), proba.argmax(axis=1) == codes
+    weight = np.ones(len(codes)) if weight is None else weight
+    bin_of = np.minimum((sure * bins).astype(np.intp), bins - 1)
+    gaps = np.bincount(bin_of, weights=weight * (sure - right), minlength=bins)
+    return float(np.abs(gaps).sum() / weight.sum())

@@ -1,0 +1,230 @@
+"""A temperature for a classifier's probabilities, chosen on rows that the models it is chosen with have not seen."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mmbn_opt._arguments import checked_number, is_number
+from mmbn_opt._arrays import FloatArray, IntArray
+from mmbn_opt._budget import OutOfTime, leaving_when, now, stop_asked, until_interrupted
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.folds import weighed_parts
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.formulations.base import Formulation
+from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
+from mmbn_opt.scores.calibration import Calibration, choose_temperature
+from mmbn_opt.tuning.grid import ONE_PART_ABOVE, run_until_interrupted
+from mmbn_opt.tuning.parameters import ParameterSettings, learn_parameters
+
+__all__ = [
+    "COUNTED_SHARE",
+    "LEAST_ROWS",
+    "TRAINED_SHARE",
+    "HeldOutScores",
+    "Scored",
+    "best_start",
+    "calibrate",
+    "calibrate_on",
+    "given_calibration",
+    "learn_again",
+]
+
+LEAST_ROWS = 30
+"""Fewer rows say less of a temperature than no calibration does harm."""
+
+FOLDS = 5
+
+TRAINED_SHARE, COUNTED_SHARE = 0.2, 0.05
+"""Shares of a time limit that are kept for a calibration: where parameters are trained, and where they are counts."""
+
+_LOOSE_GAP = 1e-2
+"""Gap at which a relaxation is near enough for a temperature."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutScores:
+    """Scores of a model on rows that it was not learned from.
+
+    Parameters
+    ----------
+    scores : float64 array (n_samples, n_classes)
+    codes : int array (n_samples,)
+    weight : float64 array (n_samples,)
+    log_proba : float64 array (n_samples, n_classes) or None
+        The model's own log-probabilities, where these are not the softmax of the scores.
+    """
+
+    scores: FloatArray
+    codes: IntArray
+    weight: FloatArray
+    log_proba: FloatArray | None = None
+
+
+Scored = Callable[[Any, Any, float | None], HeldOutScores | None]
+"""From rows to learn from, rows held out and seconds to scores; None where time or Ctrl-C cut it off."""
+
+
+def given_calibration(setting: Any, *, trained: bool) -> Calibration | None:
+    """What a setting says by itself; None where a temperature is to be chosen on held-out rows.
+
+    Parameters
+    ----------
+    setting : {"auto", "temperature"}, float or None
+    trained : bool
+        Whether the classifier is trained for its decisions, which is what "auto" calibrates.
+
+    Raises
+    ------
+    InputError
+
+    Examples
+    --------
+    >>> print(given_calibration(None, trained=True))
+    not calibrated: calibration=None
+    >>> print(given_calibration(2.5, trained=True))
+    temperature 2.5
+    """
+    if setting is None:
+        return Calibration(reason="calibration=None")
+    if is_number(setting):
+        expected = '"auto", "temperature", a temperature > 0 or None'
+        return Calibration(checked_number("calibration", setting, open_low=True, open_high=True, expected=expected))
+    if not isinstance(setting, str) or setting not in ("auto", "temperature"):
+        raise InputError(f'calibration must be "auto", "temperature", a temperature > 0 or None, got {setting!r:.60}.')
+    if setting == "auto" and not trained:
+        return Calibration(reason='maximum likelihood is left as it is; calibration="temperature" gives it one')
+    return None
+
+
+def calibrate(
+    data: DiscreteDataset,
+    learn: Callable[[DiscreteDataset, float | None], BayesianNetwork],
+    *,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    seconds: float | None = None,
+) -> Calibration:
+    """A temperature for a network, from networks that are learned in the same way on parts of the rows.
+
+    One held-out fifth above 1,000 rows, else five folds; drawn by weight, so that a row of weight 2 is that row twice.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+    learn : callable (data, seconds) -> BayesianNetwork
+    seed : int
+        Of the parts.
+    n_jobs : int or None
+        As in ``joblib.Parallel``.
+    seconds : float or None
+        For all of it; parts without time left are left out, and without any there is no calibration.
+
+    Examples
+    --------
+    >>> import mmbn_opt as mm
+    >>> data = mm.prepare(mm.load_dataset("iris"), "class").data
+    >>> found = calibrate(data, lambda part, seconds: BayesianNetwork.fit(mm.naive_bayes(data), part))
+    >>> found.rows, found.after.log_loss <= found.before.log_loss
+    (150.0, True)
+    """
+    if len(data.observed_classes()) < 2:
+        return Calibration(reason="the rows have one class only")
+    if data.total_weight < LEAST_ROWS:
+        return Calibration(reason=f"{data.total_weight:,.6g} rows, fewer than {LEAST_ROWS}")
+
+    def scored(train: DiscreteDataset, held_out: DiscreteDataset, share: float | None) -> HeldOutScores:
+        network = learn(train, share)
+        scores = network.predict_log_proba(held_out)
+        return HeldOutScores(scores, held_out.target_codes.astype(np.int64), held_out.sample_weight)
+
+    parts = weighed_parts(data.aggregate(), FOLDS, one_above=ONE_PART_ABOVE, seed=seed)
+    return calibrate_on(parts, scored, n_jobs=n_jobs, seconds=seconds)
+
+
+def best_start(problem: Formulation, *, seed: int, seconds: float | None) -> BayesianNetwork:
+    """The best that a formulation's heuristics find: near enough for a temperature, and no clock decides what it is."""
+    ends = None if seconds is None else now() + seconds
+    best = problem.trivial_start().model
+    value = problem.evaluate(best)
+    for start in problem.starts(seed=seed, deadline=ends):
+        if stop_asked():
+            raise KeyboardInterrupt
+        if (found := problem.evaluate(start.model)) > value:
+            best, value = start.model, found
+    network: BayesianNetwork = best
+    return network
+
+
+def learn_again(
+    settings: ParameterSettings, chosen: Mapping[str, Any], structure: Structure
+) -> Callable[[DiscreteDataset, float | None], BayesianNetwork]:
+    """How parameters are learned from other rows with the settings that were chosen, so that nothing is chosen again.
+
+    Parameters
+    ----------
+    settings : ParameterSettings
+    chosen : mapping
+        ``lam`` and ``max_iterations``, where the method has them.
+    structure : Structure
+    """
+    gap = settings.call.rel_gap
+    if settings.method == "relaxation":
+        gap = _LOOSE_GAP if gap is None else max(gap, _LOOSE_GAP)
+    fixed = replace(
+        settings,
+        lam=chosen.get("lam", settings.lam),
+        iterations=chosen.get("max_iterations", settings.iterations),
+        n_jobs=None,
+        call=replace(settings.call, verbose=None, rel_gap=gap),
+    )
+
+    def learn(data: DiscreteDataset, seconds: float | None) -> BayesianNetwork:
+        return learn_parameters(data, structure, fixed, seconds).network
+
+    return learn
+
+
+def calibrate_on(
+    parts: Sequence[tuple[Any, Any]],
+    scored: Scored,
+    *,
+    n_jobs: int | None = None,
+    seconds: float | None = None,
+    knees: Sequence[float] = (),
+) -> Calibration:
+    """The temperature of the scores on given parts: rows to learn from, and rows held out.
+
+    Parts that a time limit leaves no time for are left out. Each may take what is left, so that the models of the parts
+    are learned as far as the one that is calibrated.
+    """
+    if not parts:
+        return Calibration(reason="no class has two rows, of which one could be held out")
+    ends = None if seconds is None else now() + seconds
+    least = 0.0 if seconds is None else seconds / (2 * len(parts))
+    work = [(scored, train, held_out, ends, least) for train, held_out in parts]
+    found = run_until_interrupted(_scores, work, n_jobs)
+    if stop_asked() or not found:
+        return Calibration(reason="Ctrl-C came first" if stop_asked() else "the time limit left no time")
+    known = [one.log_proba for one in found if one.log_proba is not None]
+    return choose_temperature(
+        np.concatenate([one.scores for one in found]),
+        np.concatenate([one.codes for one in found]),
+        np.concatenate([one.weight for one in found]),
+        before=np.concatenate(known) if known else None,
+        knees=knees,
+    )
+
+
+def _scores(scored: Scored, train: Any, held_out: Any, ends: float | None, least: float) -> HeldOutScores | None:
+    """The scores of one part; None where time or Ctrl-C cut it off."""
+    left = None if ends is None else ends - now()
+    if left is not None and left <= least:
+        return None
+    answer = None
+    with until_interrupted() as cut, suppress(OutOfTime), leaving_when(lambda: ends is not None and now() >= ends):
+        answer = scored(train, held_out, None if left is None else 0.9 * left)
+    return None if cut or stop_asked() else answer
