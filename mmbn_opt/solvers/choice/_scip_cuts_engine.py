@@ -76,7 +76,7 @@ class Cuts:
         members = self.separator.separate(x)
         if not members and np.abs(x - np.round(x)).max() <= TOLERANCE:
             members = self._cyclic_core(x)
-        rows += [(self.every_node.row(m), -1, 1.0) for m in members]
+        rows += [self._cluster(m) for m in members]
         self.counts["cluster_cuts"] += len(members)
         if self.term is not None:
             cuts = self.term.cuts(x, lambda values: np.flatnonzero(self.upper - values > losses + self.slack))
@@ -85,6 +85,14 @@ class Cuts:
             rows += [(row, int(g), float(side)) for row, g, side in pieces]
             self.counts["term_cuts"] += len(cuts.groups)
         return rows
+
+    def _cluster(self, members: NDArray[np.bool_]) -> tuple[FloatArray, int, float]:
+        """Row of a cluster in the one of its two forms with fewer columns: that with a parent outside, or without."""
+        outside = self.every_node.row(members)
+        rest = members[self.program.owner] - outside
+        if rest.sum() < outside.sum():
+            return -rest, -1, 1.0 - float(members.sum())
+        return outside, -1, 1.0
 
     def _cyclic_core(self, x: FloatArray) -> list[NDArray[np.bool_]]:
         """The nodes that no order can place in an integral choice, each with a parent among the others."""

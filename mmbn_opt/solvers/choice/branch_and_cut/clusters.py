@@ -22,7 +22,7 @@ __all__ = ["ClusterSeparator"]
 MOST = 12
 """Clusters that the exact program is asked for at a time."""
 
-NODE_LIMIT = 1_000
+NODE_LIMIT = 200
 """Nodes of a search of the exact program; most take none."""
 
 
