@@ -23,6 +23,7 @@ from mmbn_opt.formulations import BinarySoftMarginStructure as BinarySoftMarginS
 from mmbn_opt.formulations import ConditionalLikelihood as ConditionalLikelihood
 from mmbn_opt.formulations import ConstrainedMaximumMargin as ConstrainedMaximumMargin
 from mmbn_opt.formulations import DecomposableStructure as DecomposableStructure
+from mmbn_opt.formulations import LocalScoreStructure as LocalScoreStructure
 from mmbn_opt.formulations import MaxMarginMarkovNetwork as MaxMarginMarkovNetwork
 from mmbn_opt.formulations import MaxMarginRelaxation as MaxMarginRelaxation
 from mmbn_opt.formulations import MulticlassMargin as MulticlassMargin

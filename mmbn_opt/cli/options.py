@@ -19,6 +19,7 @@ __all__ = [
     "Candidates",
     "Categorical",
     "Data",
+    "DataIfAny",
     "Drop",
     "Ess",
     "Forbid",
@@ -35,11 +36,13 @@ __all__ = [
     "RelGap",
     "Require",
     "Score",
+    "Scores",
     "Seed",
     "Smoothing",
     "Solver",
     "Spreadsheet",
     "Target",
+    "TargetIfAny",
     "Test",
     "Threads",
     "TimeLimit",
@@ -95,16 +98,22 @@ def _quiet(wanted: bool) -> bool:
     return wanted
 
 
-Data = Annotated[
-    Path,
+_DATA = text(
+    "--data", "-d", panel=DATA, metavar="FILE", required=True,
+    help="Table to learn from: CSV (.gz), Parquet or ARFF; - reads stdin.",
+)  # fmt: skip
+_TARGET = text("--target", "-t", panel=DATA, metavar="COLUMN", required=True, help="Name of the class column.")
+Data = Annotated[Path, _DATA]
+Target = Annotated[str, _TARGET]
+DataIfAny = Annotated[Path | None, _DATA]
+TargetIfAny = Annotated[str | None, _TARGET]
+Scores = Annotated[
+    Path | None,
     text(
-        "--data", "-d", panel=DATA, metavar="FILE", required=True,
-        help="Table to learn from: CSV (.gz), Parquet or ARFF; - reads stdin.",
+        "--scores", panel=DATA, metavar="FILE",
+        help="Local scores (.jkl, also .gz) in place of a table: the structure with the largest sum of them.",
     ),
 ]  # fmt: skip
-Target = Annotated[
-    str, text("--target", "-t", panel=DATA, metavar="COLUMN", required=True, help="Name of the class column.")
-]
 Categorical = Annotated[
     str, text("--categorical", panel=DATA, metavar="COLUMNS", help="Columns to take as they are, between commas.")
 ]

@@ -11,6 +11,8 @@ __all__ = ["exit_status", "say_remarks", "say_result"]
 
 def say_result(result: Any) -> None:
     """The answer on stdout."""
+    from mmbn_opt.interop.result_files import parents_of
+
     bounds = result.bounds
     typer.echo(f"status: {result.termination_status} - {result.termination_status.sentence}")
     if result.model is None:
@@ -21,8 +23,9 @@ def say_result(result: Any) -> None:
         typer.echo(f"objective: {bounds.primal_bound:.6f}  bound: {bounds.dual_bound:.6f}  gap: {bounds.gap_rel:.4%}")
     typer.echo(f"solver: {result.solver_name} {result.solver_version}  seconds: {result.seconds.total:.2f}")
     typer.echo("network:")
-    width = max(len(name) for name in result.model.parents)
-    for name, parents in result.model.parents.items():
+    network = parents_of(result.model) or {}
+    width = max(map(len, network), default=0)
+    for name, parents in network.items():
         typer.echo(f"  {name:<{width}} <- {', '.join(parents) or '(no parents)'}")
     say_remarks(result)
     typer.echo("certificate:")

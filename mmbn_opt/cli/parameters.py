@@ -10,6 +10,7 @@ import typer
 from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
 from mmbn_opt.cli.clock import Clock
+from mmbn_opt.cli.parsing import typed_options
 from mmbn_opt.cli.remarks import remark
 from mmbn_opt.exceptions import InputError
 
@@ -186,11 +187,10 @@ def parameters(
 
 def _tell_unused(ctx: typer.Context, method: choices.Method) -> None:
     """What was asked for and plays no part is said: who set it expects that it does something."""
+    given = typed_options(ctx)
     for name, methods in _OF_METHODS.items():
-        source = ctx.get_parameter_source(name)
-        if method not in methods and source is not None and source.name == "COMMANDLINE":
-            flag = next(parameter.opts[0] for parameter in ctx.command.params if parameter.name == name)
-            remark(f"{flag} plays no part in --method {method.value}; it is an option of {' and '.join(methods)}")
+        if name in given and method not in methods:
+            remark(f"{given[name]} plays no part in --method {method.value}; it is of {' and '.join(methods)}")
 
 
 def _try(settings: Any, time_limit: float | None) -> None:

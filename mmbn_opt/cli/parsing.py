@@ -4,7 +4,7 @@ from typing import Any
 
 import typer
 
-__all__ = ["number", "whole_number", "whole_numbers"]
+__all__ = ["number", "typed_options", "whole_number", "whole_numbers"]
 
 
 def number(text: Any) -> float:
@@ -47,3 +47,10 @@ def whole_numbers(text: Any) -> tuple[int, ...]:
         return text if isinstance(text, tuple) else tuple(int(part) for part in text.split(","))
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not a list of whole numbers separated by commas.") from None
+
+
+def typed_options(context: typer.Context) -> dict[str, str]:
+    """What was given on the command line, in the order of the help: arguments and their options."""
+    sources = {p.name: context.get_parameter_source(p.name) for p in context.command.params if p.name}
+    given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    return {p.name: max(p.opts, key=len) for p in context.command.params if p.name in given}

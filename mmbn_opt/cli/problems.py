@@ -7,7 +7,7 @@ from mmbn_opt.cli import choices
 from mmbn_opt.cli.tables import stand_in
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["Problem", "try_call"]
+__all__ = ["Problem", "edges", "try_call"]
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Problem:
         """
         from mmbn_opt.networks.parent_families import EdgeRules
 
-        required, forbidden = _edges("--require", self.require), _edges("--forbid", self.forbid)
+        required, forbidden = edges("--require", self.require), edges("--forbid", self.forbid)
         named = dict.fromkeys(name for edge in (*required, *forbidden) for name in edge)
         EdgeRules.of(tuple(named), required, forbidden)  # whether they go together; the table knows whether they exist
         return self._formulation(stand_in(), (), ())
 
     def formulation(self, dataset: Any) -> Any:
         """The formulation on the user's rows."""
-        return self._formulation(dataset, _edges("--require", self.require), _edges("--forbid", self.forbid))
+        return self._formulation(dataset, edges("--require", self.require), edges("--forbid", self.forbid))
 
     def _formulation(self, dataset: Any, required: tuple[Any, ...], forbidden: tuple[Any, ...]) -> Any:
         from mmbn_opt.formulations.structure.by_score import structure_formulation
@@ -88,11 +88,12 @@ def try_call(formulation: Any, solver: Any, **settings: Any) -> None:
     make_job(formulation, solver, SolveSettings(**settings))
 
 
-def _edges(option: str, texts: list[str] | None) -> tuple[tuple[str, str], ...]:
-    edges = []
+def edges(option: str, texts: list[str] | None) -> tuple[tuple[str, str], ...]:
+    """Edges as they are typed, ``parent>child``, in pairs."""
+    pairs = []
     for text in texts or ():
         parent, arrow, child = text.partition(">")
         if not (parent.strip() and arrow and child.strip()):
             raise InputError(f'{option} needs "parent>child", got {text!r}.')
-        edges.append((parent.strip(), child.strip()))
-    return tuple(edges)
+        pairs.append((parent.strip(), child.strip()))
+    return tuple(pairs)

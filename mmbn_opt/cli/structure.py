@@ -14,9 +14,11 @@ __all__ = ["structure"]
 
 
 def structure(
-    data: opt.Data,
-    target: opt.Target,
+    context: typer.Context,
     out: opt.Out,
+    data: opt.DataIfAny = None,
+    target: opt.TargetIfAny = None,
+    scores: opt.Scores = None,
     score: opt.Score = "sm",
     max_parents: opt.MaxParents = 2,
     p: opt.P = 0.9,
@@ -52,6 +54,19 @@ def structure(
     from mmbn_opt._budget import interruptible
 
     clock = Clock(time_limit)
+    call: dict[str, Any] = {"rel_gap": rel_gap, "threads": threads, "seed": seed, "verbose": opt.solver_log(verbose)}
+    if scores is not None:
+        from mmbn_opt.cli.given_scores import solve_scores
+        from mmbn_opt.cli.problems import edges
+
+        settings: dict[str, Any] = {
+            "max_parents": max_parents, "acyclicity": acyclicity.value,
+            "required_edges": edges("--require", require), "forbidden_edges": edges("--forbid", forbid),
+        }  # fmt: skip
+        solve_scores(context, scores, out, settings, solver, clock, call)
+    from mmbn_opt.cli.given_scores import require_data
+
+    data, target = require_data(data, target)
     from mmbn_opt.cli.accuracy import HeldOut, Judged
     from mmbn_opt.cli.problems import Problem, try_call
     from mmbn_opt.cli.progress import Progress
@@ -64,7 +79,6 @@ def structure(
     problem = Problem(
         score, max_parents, p, smoothing, ess, acyclicity, parent_sets, require, forbid, candidates
     )  # fmt: skip
-    call: dict[str, Any] = {"rel_gap": rel_gap, "threads": threads, "seed": seed, "verbose": opt.solver_log(verbose)}
     with interruptible():
         try_call(problem.tried(), solver, time_limit=time_limit, **call)
         kinds = kinds_of(categorical, numeric)

@@ -13,6 +13,7 @@ from mmbn_opt.exceptions import MmbnError
 from mmbn_opt.formulations.base import Described
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.result import Certificate, Check, Result
 from mmbn_opt.results.status import Sense, TerminationStatus
 from mmbn_opt.solving.handle import Run
@@ -35,8 +36,8 @@ __all__ = [
 
 Rows = list[tuple[str, str]]
 
-_DATA = ("data", "X", "y")
-"""Fields that are rows of a table, whose size is told by itself."""
+_DATA = ("data", "X", "y", "local_scores")
+"""Fields that are rows of a table or given scores, whose size is told by itself."""
 
 _MAX_STATES_SHOWN = 12
 _MAX_MEANS_SHOWN = 8
@@ -136,8 +137,10 @@ def certificate_sentence(certificate: Certificate) -> str:
     return (f"All {total} checks passed." if total > 1 else "The one check passed.") + tail
 
 
-def parent_rows(network: BayesianNetwork) -> list[tuple[str, int, str]]:
-    """Name, number of states and parents of each node, the class first."""
+def parent_rows(network: BayesianNetwork | Structure) -> list[tuple[str, int | None, str]]:
+    """Name, number of states (of a bare structure none) and parents of each node, the class first."""
+    if isinstance(network, Structure):
+        return [(name, None, ", ".join(parents)) for name, parents in network.parent_names.items()]
     states = {v.name: v.cardinality for v in network.variables}
     return [(name, states[name], ", ".join(parents)) for name, parents in network.parents.items()]
 

@@ -20,6 +20,7 @@ from mmbn_opt.display.html import network_caption, trace_caption
 from mmbn_opt.formulations.base import Described
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.confusion import Confusion
 from mmbn_opt.results.result import Result
 from mmbn_opt.scores.confusion import confusion_on
@@ -63,6 +64,7 @@ def render_report(
         HTML without scripts, links or anything to be loaded. Equal input gives equal text.
     """
     model = result.model if isinstance(result.model, BayesianNetwork) else None
+    drawn = result.model if isinstance(result.model, Structure) else model
     formulation: Described = result.formulation
     samples = formulation.samples
     curve = history(result)
@@ -71,8 +73,8 @@ def render_report(
         "subtitle": "" if samples is None else samples.sentence,
         "headline": facts.headline(result),
         "sentence": facts.certificate_sentence(result.certificate),
-        "network": None if model is None else network_picture(model),
-        "network_caption": "" if model is None else network_caption(model),
+        "network": None if drawn is None else network_picture(drawn),
+        "network_caption": "" if drawn is None else network_caption(drawn),
         "curve": trace_picture(curve, formulation.value_name),
         "value_name": formulation.value_name,
         "curve_caption": trace_caption(curve),
@@ -85,7 +87,7 @@ def render_report(
         "mixtures": facts.mixture_rows(result.model) if isinstance(result.model, MixtureClassifier) else [],
         "programs": facts.part_rows(result),
         "remarks": remark_lines(result.remarks),
-        "parents": [] if model is None else facts.parent_rows(model),
+        "parents": [] if drawn is None else facts.parent_rows(drawn),
         "tables": [] if model is None else cpt_tables(model),
         "variables": [] if model is None else facts.variable_rows([model.target, *model.features]),
         "problem": facts.problem_rows(formulation),

@@ -8,6 +8,7 @@ from .parameters.markov_network import MaxMarginMarkovNetwork
 from .parameters.relaxation import MaxMarginRelaxation
 from .parameters.smooth_margin import SmoothMargin
 from .structure.decomposable import DecomposableStructure
+from .structure.local_scores import LocalScoreStructure
 from .structure.soft_margin import BinarySoftMarginStructure, SoftMarginStructure
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "ConstrainedMaximumMargin",
     "DecomposableStructure",
     "Formulation",
+    "LocalScoreStructure",
     "MaxMarginMarkovNetwork",
     "MaxMarginRelaxation",
     "MulticlassMargin",

@@ -67,6 +67,11 @@ class Formulation(ABC):
         return None
 
     @property
+    def source_in_words(self) -> str:
+        """What the objective is recomputed from."""
+        return f"{self.n_samples:,} samples"
+
+    @property
     def hurries(self) -> bool:
         """Whether `trivial_start` looks at the clock and falls back on something cheaper; the others cost little."""
         return False

@@ -5,7 +5,7 @@ The first line has the number of variables. Each variable follows with a line ``
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,6 +13,7 @@ from mmbn_opt._arguments import listed, shown
 from mmbn_opt.exceptions import FormatError, InputError, SizeLimitError
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop.atomic import write_text_atomic
+from mmbn_opt.scores.given import LocalScores, check_local_scores
 
 __all__ = ["LocalScores", "read_jkl", "write_jkl"]
 
@@ -23,9 +24,6 @@ MAX_PARENT_SETS = 10_000_000
 """Most parent sets that a file may promise."""
 
 _STRANGERS = 1000
-
-LocalScores = Mapping[str, Sequence[tuple[float, tuple[str, ...]]]]
-"""For each variable its ``(score, parents)`` pairs."""
 
 
 def write_jkl(path: str | Path, names: Sequence[str], local_scores: LocalScores) -> None:
@@ -56,20 +54,12 @@ def write_jkl(path: str | Path, names: Sequence[str], local_scores: LocalScores)
         raise InputError(
             f"The names {unfit} are empty or hold white space, which a .jkl file cannot keep; rename the columns."
         )
+    check_local_scores(local_scores)
     lines = [str(len(names))]
     for name in names:
         options = local_scores[name]
-        if not options:
-            raise InputError(f"Variable {shown(name)} has no parent set; give it at least the empty one.")
         lines.append(f"{name} {len(options)}")
-        for score, parents in options:
-            if not math.isfinite(score):
-                raise InputError(
-                    f"The parent set [{listed(parents)}] of {shown(name)} has the score {shown(score)}; leave it out."
-                )
-            if name in parents or not known.issuperset(parents) or len(set(parents)) != len(parents):
-                raise InputError(f"Variable {shown(name)} has the impossible parent set [{listed(parents)}].")
-            lines.append(" ".join([repr(float(score)), str(len(parents)), *parents]))
+        lines += [" ".join([repr(float(score)), str(len(parents)), *parents]) for score, parents in options]
     write_text_atomic(path, "\n".join(lines) + "\n")
 
 
@@ -89,18 +79,18 @@ def read_jkl(path: str | Path) -> dict[str, list[tuple[float, tuple[str, ...]]]]
         raise SizeLimitError(f"{str(path)!r} promises {n_variables:,} variables; the limit is {MAX_VARIABLES:,}.")
     scores: dict[str, list[tuple[float, tuple[str, ...]]]] = {}
     for _ in range(n_variables):
-        name, size = reader.next(2)
-        name = reader.known(name, n_variables)
-        if name in scores:
-            reader.fail(f"the variable {shown(name)} comes twice")
-        n_sets = reader.promise(reader.count(size, "number of parent sets"))
-        scores[name] = [reader.parent_set(n_variables) for _ in range(n_sets)]
+        scores.update([reader.variable(n_variables, scores)])
     if reader.more():
-        reader.fail(f"there is more after the {n_variables} variables that the first line promises")
-    for name, options in scores.items():
-        strangers = {p for _, parents in options for p in parents if p not in scores or p == name}
-        if strangers:
-            raise FormatError(f"{str(path)!r} gives {name!r} the impossible parents [{listed(sorted(strangers))}].")
+        reader.fail(
+            f"there is more after the {n_variables} variables that the first line promises; mend the first line, or "
+            "the number behind the name of the variable above"
+        )
+    for parent, (line, name) in reader.used.items():
+        if parent not in scores:
+            raise FormatError(
+                f"{str(path)!r}, line {line}: {name!r} has the parent {shown(parent)}, which is no variable of the "
+                "file. Mend the line, or add the variable."
+            )
     return scores
 
 
@@ -113,7 +103,10 @@ class _Lines:
         self.at = 0
         self.number = 0
         self.sets = 0
+        self.above = ""
         self.names: dict[str, str] = {}
+        self.used: dict[str, tuple[int, str]] = {}
+        """Parent -> line and variable of its first use."""
 
     def fail(self, reason: str) -> NoReturn:
         raise FormatError(f"{self.path!r}, line {max(self.number, 1)}: {reason}.")
@@ -135,11 +128,17 @@ class _Lines:
     def next(self, n_words: int | None = None, limit: int = 2) -> list[str]:
         line = self.line()
         if line is None:
-            raise FormatError(f"{self.path!r} ends before all variables and parent sets that it promises.")
+            raise FormatError(
+                f"{self.path!r} ends after line {self.number}, before all variables and parent sets that it promises. "
+                "It may be cut off: copy or download it again."
+            )
         # One word more than can be right, so that a line of millions is not taken apart.
         words = line.split(None, limit)
         if n_words is not None and len(words) != n_words:
-            self.fail(f"expected {n_words} word{'s' if n_words > 1 else ''}, found {len(line.split(None, 20))}")
+            hint = ", a variable and the number of its parent sets" * (n_words > 1)
+            more = f"; {self.above} has more lines than it says?" if self.above else ""
+            found = len(line.split(None, 20))
+            self.fail(f"expected {n_words} word{'s' if n_words > 1 else ''}{hint}, found {found}{more}")
         return words
 
     def count(self, word: str, what: str) -> int:
@@ -163,19 +162,43 @@ class _Lines:
             self.fail(f"there are far more names than the {n_variables} variables that the first line promises")
         return kept
 
-    def parent_set(self, n_variables: int) -> tuple[float, tuple[str, ...]]:
+    def variable(self, n_variables: int, others: Container[str]) -> tuple[str, list[tuple[float, tuple[str, ...]]]]:
+        """A name and its parent sets."""
+        name, size = self.next(2)
+        name = self.known(name, n_variables)
+        if name in others:
+            self.fail(f"the variable {shown(name)} comes twice; rename or remove one")
+        n_sets = self.promise(self.count(size, f"number of parent sets of {shown(name)}"))
+        if n_sets == 0:
+            self.fail(f"{shown(name)} has no parent set; give it at least the one without parents")
+        self.above = f"{shown(name)} in line {self.number}"
+        lines: dict[frozenset[str], int] = {}
+        options = []
+        for _ in range(n_sets):
+            score, parents = self.parent_set(name, n_variables)
+            first = lines.setdefault(frozenset(parents), self.number)
+            if first != self.number:
+                self.fail(f"{shown(name)} has the parent set [{listed(parents)}] in line {first} too; remove one")
+            options.append((score, parents))
+        return name, options
+
+    def parent_set(self, name: str, n_variables: int) -> tuple[float, tuple[str, ...]]:
         words = self.next(limit=n_variables + 2)
         try:
             score = float(words[0])
         except ValueError:
             score = math.nan
         if not math.isfinite(score):
-            self.fail(f"{shown(words[0][:40])} is not a finite score")
-        parents = tuple(words[2:])
+            self.fail(f"{shown(words[0][:40])} is not a finite score; {self.above} has fewer lines than it says?")
+        parents = tuple(self.known(parent, n_variables) for parent in words[2:])
         if (
             len(words) < 2
             or self.count(words[1], "number of parents") != len(parents)
             or len(set(parents)) != len(parents)
         ):
             self.fail("a parent set is written as: score, number of parents, distinct parents")
-        return score, tuple(self.known(parent, n_variables) for parent in parents)
+        for parent in parents:
+            self.used.setdefault(parent, (self.number, name))
+        if name in parents:
+            self.fail(f"{shown(name)} is a parent of itself; remove it from the set, or the line")
+        return score, parents

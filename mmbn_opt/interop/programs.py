@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.formulations import DecomposableStructure
-from mmbn_opt.formulations.structure.base import StructureFormulation
+from mmbn_opt.formulations import DecomposableStructure, LocalScoreStructure
+from mmbn_opt.formulations.structure.parent_sets import ParentSetFormulation
 from mmbn_opt.programs.as_text import lp_blocks, mps_blocks
 from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
@@ -33,8 +33,8 @@ def write_program(formulation: Any, path: str | Path, *, file_format: str) -> Mi
     else:
         write_bytes_atomic(path, "".join(_TEXTS[file_format](program)).encode("ascii"))
     sets = []
-    if isinstance(formulation, StructureFormulation):
-        names = (*formulation.data.feature_names, formulation.data.class_name)
+    if isinstance(formulation, ParentSetFormulation):
+        names = formulation.node_names
         sets = [(names[node], tuple(names[p] for p in parents)) for node, parents in formulation.candidates.columns]
     write_name_map(program, path, parent_sets=sets, file_format=file_format)
     return program
@@ -47,7 +47,7 @@ def refuse_no_local_scores(formulation: Any) -> None:
     ------
     InputError
     """
-    if not isinstance(formulation, DecomposableStructure):
+    if not isinstance(formulation, DecomposableStructure | LocalScoreStructure):
         raise InputError(
             "A .jkl file holds local scores; margins are not sums of them. "
             "Use --score mdl, bic, bdeu or loglik, or --format mps."
@@ -57,8 +57,8 @@ def refuse_no_local_scores(formulation: Any) -> None:
 def write_local_scores(formulation: Any, path: str | Path) -> None:
     """Write the local scores of a decomposable formulation in the .jkl form of exact structure learners."""
     refuse_no_local_scores(formulation)
-    names = (*formulation.data.feature_names, formulation.data.class_name)
+    names = formulation.node_names
     scores: dict[str, list[tuple[float, tuple[str, ...]]]] = {name: [] for name in names}
-    for (node, parents), value in zip(formulation.candidates.columns, formulation.local_scores, strict=True):
+    for (node, parents), value in zip(formulation.candidates.columns, formulation.column_scores, strict=True):
         scores[names[node]].append((float(value), tuple(names[p] for p in parents)))
     write_jkl(Path(path), names, scores)

@@ -19,10 +19,18 @@ from mmbn_opt.interop.mixture_json import mixture_text
 from mmbn_opt.interop.run_folder import RunFolder
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.result import Result
 from mmbn_opt.results.trace import BoundTrace
 
-__all__ = ["RESULT_FILES", "model_contents", "result_to_dict", "unfinished_contents", "write_result_files"]
+__all__ = [
+    "RESULT_FILES",
+    "model_contents",
+    "parents_of",
+    "result_to_dict",
+    "unfinished_contents",
+    "write_result_files",
+]
 
 RESULT_FILES = ("model.json", "network.bif", "report.html", "result.json", "trace.csv")
 """Names of the files, sorted; ``manifest.json``, which has their checksums, lies beside them."""
@@ -66,7 +74,7 @@ def result_to_dict(result: Result) -> dict[str, Any]:
             }
             for f in result.remarks
         ],
-        "parents": model.parents if isinstance(model, BayesianNetwork) else None,
+        "parents": parents_of(model),
         "certificate": {
             "ok": result.certificate.ok,
             "checks": [{"name": c.name, "ok": c.ok, "detail": c.detail} for c in result.certificate.checks],
@@ -133,12 +141,21 @@ def write_result_files(
 
 
 def model_contents(model: Any) -> dict[str, bytes]:
-    """The files of a model: ``model.json``, and ``network.bif`` of a network; none where there is none."""
+    """The files of a model: ``model.json``, ``network.bif`` of a network; ``structure.json`` of a bare structure."""
     if isinstance(model, BayesianNetwork):
         return {"model.json": network_text(model).encode(), "network.bif": bif_content(model)}
     if isinstance(model, MixtureClassifier):
         return {"model.json": mixture_text(model).encode()}
+    if isinstance(model, Structure):
+        return {"structure.json": _json({"format": "mmbn_opt structure", "parents": model.parent_names})}
     return {}
+
+
+def parents_of(model: Any) -> dict[str, list[str]] | None:
+    """The parents of each node of a network or a structure."""
+    if isinstance(model, Structure):
+        return model.parent_names
+    return model.parents if isinstance(model, BayesianNetwork) else None
 
 
 def unfinished_contents(model: Any, trace: BoundTrace, *, formulation: str, source: str) -> dict[str, bytes]:
@@ -152,7 +169,7 @@ def unfinished_contents(model: Any, trace: BoundTrace, *, formulation: str, sour
         "gap_rel": trace.bounds.gap_rel,
         "sense": trace.sense.value,
         "seconds": trace.records[-1].time_sec if trace.records else 0.0,
-        "parents": model.parents if isinstance(model, BayesianNetwork) else None,
+        "parents": parents_of(model),
         "mmbn_opt_version": package_version(),
     }
     plain = {key: _plain(value) for key, value in content.items()}

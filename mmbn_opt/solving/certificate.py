@@ -53,7 +53,7 @@ def certify(model: Any, formulation: Formulation, result: Result | None = None) 
                 f"model must be a classifier that {type(formulation).__name__} can learn (BayesianNetwork, "
                 f"LogLinearClassifier or MixtureClassifier), got {shown(model)}."
             ) from error
-        check = Check("objective", True, f"{value:.6f} recomputed from {formulation.n_samples:,} samples")
+        check = Check("objective", True, f"{value:.6f} recomputed from {formulation.source_in_words}")
         return Certificate((*formulation.check(model), check, *_distance(model, formulation)))
     return certify_run(
         model,
@@ -90,7 +90,7 @@ def certify_run(
         objective = f"{value:.6f} recomputed, but the constraints are violated by {violation:.3g}: no bound"
     else:
         agrees = reported is not None and abs(value - reported) <= OBJECTIVE_TOLERANCE * max(1.0, abs(value))
-        objective = f"{value:.6f} recomputed from {formulation.n_samples:,} samples, {_number(reported)} reported"
+        objective = f"{value:.6f} recomputed from {formulation.source_in_words}, {_number(reported)} reported"
     checks = [
         *formulation.check(model),
         Check("objective", agrees, objective),

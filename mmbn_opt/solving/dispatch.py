@@ -43,24 +43,38 @@ class AutoRule:
     solver: str
     applies: Callable[[ProgramSize], bool] = field(default=_any_size, repr=False)
     suits: Callable[[Formulation], bool] = field(default=_any_formulation, repr=False)
+    where_installed: bool = False
+    """Whether the solver is an extra, and the rule is passed over where that is absent."""
 
     def chosen_for(self, formulation: Formulation) -> bool:
         """Whether it is about such a formulation; its size is estimated only where the rule asks for it."""
         if self.kind not in formulation.emits or not self.suits(formulation):
+            return False
+        if self.where_installed and not get_solver_class(self.solver).availability().available:
             return False
         return self.applies is _any_size or self.applies(formulation.estimate_size(self.kind))
 
     @property
     def unconditional(self) -> bool:
         """Whether the kind of program alone decides."""
-        return self.applies is _any_size and self.suits is _any_formulation
+        return self.applies is _any_size and self.suits is _any_formulation and not self.where_installed
 
 
 SMALL_ROW_FORM = 20_000
 """Non-zeros of the row form up to which HiGHS is done before another engine has warmed up (see docs: exact search)."""
 
-SUBSET_NODES, SUBSET_COLUMNS = 30, 2_000
-"""Nodes, or columns, up to which the search over subsets is done in seconds (see docs: decomposable scores)."""
+SUBSET_NODES = 25
+"""Nodes up to which the search over subsets is done in seconds, whatever the parent sets."""
+
+DENSE_NODES, DENSE_SETS = 40, 250
+"""Nodes up to which it is the best where each has so many parent sets at the mean: it does not mind them, and linear
+programs do (see docs: decomposable scores)."""
+
+
+def _for_subsets(size: ProgramSize) -> bool:
+    nodes = (size.rows + 1) // 2
+    return nodes <= SUBSET_NODES or (nodes <= DENSE_NODES and size.columns >= DENSE_SETS * nodes)
+
 
 AUTO_RULES: tuple[AutoRule, ...] = (
     AutoRule(
@@ -71,10 +85,11 @@ AUTO_RULES: tuple[AutoRule, ...] = (
     ),
     AutoRule(
         ProgramKind.LINEAR_CHOICE,
-        f"at most {SUBSET_NODES} nodes or {SUBSET_COLUMNS:,} parent sets",
+        f"at most {SUBSET_NODES} nodes, or {DENSE_NODES} with {DENSE_SETS} parent sets each",
         "subset_search",
-        lambda size: size.rows < 2 * SUBSET_NODES or size.columns <= SUBSET_COLUMNS,
+        _for_subsets,
     ),
+    AutoRule(ProgramKind.LINEAR_CHOICE, "more nodes, SCIP installed", "scip_cuts", where_installed=True),
     AutoRule(
         ProgramKind.MIXED_INTEGER,
         f"at most {SMALL_ROW_FORM:,} non-zeros",

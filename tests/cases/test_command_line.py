@@ -350,9 +350,9 @@ def test_tab_offers_the_values(words, offered):
 
 
 @pytest.mark.parametrize(("words", "told"), [
-    (["--method", "ml", "--lam", "5"], "--lam plays no part in --method ml; it is an option of cg-mm and relaxation"),
+    (["--method", "ml", "--lam", "5"], "--lam plays no part in --method ml; it is of cg-mm and relaxation"),
     (["--method", "ml", "--iterations", "3"], "--iterations plays no part in --method ml"),
-    (["--method", "cg-cl", "--kappa", "1"], "--kappa plays no part in --method cg-cl; it is an option of cg-mm\n"),
+    (["--method", "cg-cl", "--kappa", "1"], "--kappa plays no part in --method cg-cl; it is of cg-mm\n"),
     (["-M", "cg-mm", "--iterations", "2", "--alpha", "1"], "--alpha plays no part in --method cg-mm"),
     (["-M", "cg-mm", "--iterations", "2", "--lam", "1"], None),
     (["-M", "ml"], None),

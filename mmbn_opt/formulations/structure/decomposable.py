@@ -1,16 +1,16 @@
 """Decomposable scores through the same program, without margin rows."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._arguments import checked_number, choice_of
+from ..._arguments import checked_number, choice_of, listed
 from ..._arrays import FloatArray
-from ...exceptions import SizeLimitError
+from ...exceptions import InputError, SizeLimitError
 from ...heuristics.objectives import LinearLoss
 from ...heuristics.order_search import OrderSearch
 from ...heuristics.sparse_candidates import restrict_candidates
@@ -33,6 +33,7 @@ from ...scores.local import dominated_columns, local_scores
 from ...scores.predictive import DecomposableScore, family_score, structure_score
 from ..base import Start
 from .base import StructureFormulation
+from .local_scores import LocalScoreStructure
 
 __all__ = ["DecomposableStructure"]
 
@@ -63,6 +64,9 @@ class DecomposableStructure(StructureFormulation):
     smoothing : float or Smoothing
         Only for the parameters of the network that comes back.
 
+    local_scores : mapping
+        In place of `data`, by name: scores that are there already. The formulation is then a `LocalScoreStructure`.
+
     The other parameters are those of `SoftMarginStructure`.
 
     Examples
@@ -81,6 +85,18 @@ class DecomposableStructure(StructureFormulation):
     title: ClassVar[str] = "Decomposable-score structure"
     value_name: ClassVar[str] = "Score of the structure, nats"
     emits: ClassVar[frozenset[ProgramKind]] = StructureFormulation.emits | {ProgramKind.LINEAR_CHOICE}
+
+    def __new__(cls, *args: Any, **settings: Any) -> "DecomposableStructure":
+        """The formulation; a `LocalScoreStructure` where `local_scores` take the place of data."""
+        if "local_scores" not in settings:
+            return super().__new__(cls)
+        known = {f.name for f in fields(LocalScoreStructure)}
+        if unfit := [*(["data"] if args else []), *(name for name in settings if name not in known)]:
+            raise InputError(
+                f"local_scores are scores already, which {listed(unfit, show=str)} would say something about: leave "
+                "out local_scores, or the rest."
+            )
+        return LocalScoreStructure(**settings)  # type: ignore[return-value]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -133,8 +149,13 @@ class DecomposableStructure(StructureFormulation):
         return self._scored[0]
 
     @property
-    def local_scores(self) -> FloatArray:
+    def column_scores(self) -> FloatArray:
         """Local score of every column, in nats."""
+        return self._scored[1]
+
+    @property
+    def local_scores(self) -> FloatArray:
+        """The same as `column_scores`."""
         return self._scored[1]
 
     def choice_of(self, structure: Structure) -> NDArray[np.intp]:

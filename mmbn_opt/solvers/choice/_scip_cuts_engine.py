@@ -1,5 +1,6 @@
 """SCIP's side of a run on a choice program: loss columns, a constraint handler, and a heuristic that repairs losses."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._arrays import FloatArray
+from ..._budget import Budget
 from ...programs.choice import ChoiceProgram, ConcaveTerm
 from ...programs.lagrangian import find_hub
 from ...programs.mixed_integer import MixedIntegerProgram
@@ -42,12 +44,14 @@ class Cuts:
 
     program: ChoiceProgram
     term: ConcaveTerm | None
+    seconds_left: Callable[[], float] = lambda: math.inf
     counts: dict[str, int] = field(default_factory=lambda: {"term_cuts": 0, "cluster_cuts": 0})
 
     def __post_init__(self) -> None:
         self.hub = find_hub(self.program.offsets, self.program.parents)
         linked = self.hub is not None and self.program.A.shape[0] > 0
-        self.separator = ClusterSeparator(self.program.offsets, self.program.parents, self.hub if linked else None)
+        hub = self.hub if linked else None
+        self.separator = ClusterSeparator(self.program.offsets, self.program.parents, hub, self.seconds_left)
         self.every_node = ClusterSeparator(self.program.offsets, self.program.parents, None)
         self.upper = np.zeros(0) if self.term is None else self.term.upper
         self.slack = TOLERANCE * np.maximum(1.0, np.abs(self.upper))
@@ -72,7 +76,7 @@ class Cuts:
         members = self.separator.separate(x)
         if not members and np.abs(x - np.round(x)).max() <= TOLERANCE:
             members = self._cyclic_core(x)
-        rows += [(self.every_node.row(m), -1, 1.0) for m in members]
+        rows += [self._cluster(m) for m in members]
         self.counts["cluster_cuts"] += len(members)
         if self.term is not None:
             cuts = self.term.cuts(x, lambda values: np.flatnonzero(self.upper - values > losses + self.slack))
@@ -81,6 +85,14 @@ class Cuts:
             rows += [(row, int(g), float(side)) for row, g, side in pieces]
             self.counts["term_cuts"] += len(cuts.groups)
         return rows
+
+    def _cluster(self, members: NDArray[np.bool_]) -> tuple[FloatArray, int, float]:
+        """Row of a cluster in the one of its two forms with fewer columns: that with a parent outside, or without."""
+        outside = self.every_node.row(members)
+        rest = members[self.program.owner] - outside
+        if rest.sum() < outside.sum():
+            return -rest, -1, 1.0 - float(members.sum())
+        return outside, -1, 1.0
 
     def _cyclic_core(self, x: FloatArray) -> list[NDArray[np.bool_]]:
         """The nodes that no order can place in an integral choice, each with a parent among the others."""
@@ -123,7 +135,8 @@ def run(job: EngineJob[ChoiceProgram], link: EngineLink) -> EngineAnswer:
     """The engine: runs in a thread of the user's process or in a child process."""
     program = job.program
     options = dict(job.options)
-    cuts = Cuts(program, regroup(program.term, options.pop("groups", None)))
+    term = regroup(program.term, options.pop("groups", None))
+    cuts = Cuts(program, term, Budget(job.time_left()).left)
     # Linear programs are kept tighter than cuts are asked for: else a cut that is there could be found again.
     job = replace(job, options={**_KEEP_CORRECT, **options}, feasibility_tol=min(job.feasibility_tol, TOLERANCE / 10))
     session = open_session(job, explicit_rows(program), link)

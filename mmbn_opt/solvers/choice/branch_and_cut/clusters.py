@@ -2,18 +2,28 @@
 
 Where every column has at most one parent among the nodes that matter, the most violated S with a given member v is a
 minimum cut between a super-source and v (exact). Columns with more parents are laid on one of theirs, which only
-overestimates the left side: what is found is violated, but not all that is violated is found; growing a set node by
-node helps. Integral points are always decided: a cycle is a cluster.
+overestimates the left side: what is found is violated, but not all that is violated is found. A tabu search finds most
+of the rest, and where it finds nothing the small program of `cluster_program` decides.
 """
+
+import math
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from ...._arrays import BoolArray, FloatArray, kernel
 from ....programs.boxes import cluster_row
+from ._cluster_search import searched_clusters
+from .cluster_program import Limits, cyclic_parts, inside_part, violated_clusters
 
 __all__ = ["ClusterSeparator"]
+
+MOST = 12
+"""Clusters that the exact program is asked for at a time."""
+
+NODE_LIMIT = 200
+"""Nodes of a search of the exact program; most take none."""
 
 
 @kernel(nogil=True)
@@ -133,9 +143,18 @@ class ClusterSeparator:
         As in `mmbn_opt.programs.choice.ChoiceProgram`.
     hub : int or None
         A node whose cycles other rows take care of; it is in no cluster.
+    seconds_left : callable
+        How long the exact program may take; one that is cut off may miss a cluster.
     """
 
-    def __init__(self, offsets: NDArray[np.intp], parents: BoolArray, hub: int | None) -> None:
+    def __init__(
+        self,
+        offsets: NDArray[np.intp],
+        parents: BoolArray,
+        hub: int | None,
+        seconds_left: Callable[[], float] = lambda: math.inf,
+    ) -> None:
+        self._seconds_left = seconds_left
         self._n_nodes = len(offsets) - 1
         self._owner = np.repeat(np.arange(self._n_nodes), np.diff(offsets)).astype(np.intp)
         self._parents = parents.copy()
@@ -147,7 +166,7 @@ class ClusterSeparator:
 
     @property
     def exact(self) -> bool:
-        """Whether every violated cluster row of a fractional point is found."""
+        """Whether minimum cuts alone find every violated cluster row of a fractional point."""
         return self._exact
 
     def row(self, members: BoolArray) -> FloatArray:
@@ -158,8 +177,18 @@ class ClusterSeparator:
         """Node sets of violated rows, each once, the most violated first."""
         support = np.flatnonzero((x > 1e-9) & self._inner[self._owner])
         arcs, sets = _separate(x, support, self._owner, self._parents, self._n_nodes)
-        if not self._exact:
-            sets = np.concatenate([sets, *self._grown(x, support, arcs)])
+        parts = [] if self._exact else cyclic_parts(arcs)
+        if parts:
+            sets = np.concatenate([sets, *(self._searched(x, support, arcs, nodes) for nodes in parts)])
+        found = self._violated(x, support, sets, tolerance)
+        if parts and not found:
+            exact = [self._by_program(x, support, nodes, tolerance) for nodes in parts]
+            found = self._violated(x, support, [members for each in exact for members in each], tolerance)
+        return found
+
+    def _violated(
+        self, x: FloatArray, support: NDArray[np.intp], sets: Iterable[BoolArray], tolerance: float
+    ) -> list[BoolArray]:
         found: dict[bytes, tuple[float, BoolArray]] = {}
         for members in sets:
             activity = cluster_activity(x, support, self._owner, self._parents, members)
@@ -168,30 +197,28 @@ class ClusterSeparator:
         ranked = sorted(found.items(), key=lambda item: (item[1][0], item[0]))
         return [members for _, (_, members) in ranked]
 
-    def _grown(self, x: FloatArray, support: NDArray[np.intp], arcs: FloatArray) -> list[BoolArray]:
-        """Strongly connected sets, and sets grown greedily from the heaviest two-way pair of every node in one."""
-        labels = connected_components(arcs > 1e-9, directed=True, connection="strong")[1]
-        both = arcs + arcs.T
-        sets = []
-        for component in np.flatnonzero(np.bincount(labels) > 1):
-            nodes = np.flatnonzero(labels == component)
-            sets.append((labels == component)[None, :])
-            for v in nodes:
-                members = np.zeros(self._n_nodes, dtype=bool)
-                members[v] = True
-                members[nodes[np.argmax(np.where(nodes == v, -1.0, both[v, nodes]))]] = True
-                sets.append(self._grow(x, support, members, nodes)[None, :])
+    def _searched(
+        self, x: FloatArray, support: NDArray[np.intp], arcs: FloatArray, nodes: NDArray[np.intp]
+    ) -> BoolArray:
+        """The part, and the best set that a search from each of its nodes meets."""
+        columns, inside = inside_part(support, self._owner, self._parents, nodes)
+        place = np.full(self._n_nodes, -1, dtype=np.int64)
+        place[nodes] = np.arange(len(nodes))
+        both = arcs[np.ix_(nodes, nodes)] + arcs[np.ix_(nodes, nodes)].T
+        np.fill_diagonal(both, -1.0)
+        starts = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
+        inner = np.nonzero(inside)[1]
+        small, _ = searched_clusters(x[columns], place[self._owner[columns]], starts, inner, both.argmax(axis=1))
+        sets = np.zeros((len(nodes) + 1, self._n_nodes), dtype=bool)
+        sets[0, nodes] = True
+        sets[1:, nodes] = small
         return sets
 
-    def _grow(self, x: FloatArray, support: NDArray[np.intp], members: BoolArray, nodes: NDArray[np.intp]) -> BoolArray:
-        best = cluster_activity(x, support, self._owner, self._parents, members)
-        while True:
-            trials = []
-            for u in nodes[~members[nodes]]:
-                members[u] = True
-                trials.append((cluster_activity(x, support, self._owner, self._parents, members), int(u)))
-                members[u] = False
-            if not trials or min(trials)[0] >= best - 1e-9:
-                return members
-            best, chosen = min(trials)
-            members[chosen] = True
+    def _by_program(
+        self, x: FloatArray, support: NDArray[np.intp], nodes: NDArray[np.intp], tolerance: float
+    ) -> list[BoolArray]:
+        seconds = self._seconds_left()
+        if seconds <= 0:
+            return []
+        limits = Limits(MOST, tolerance, NODE_LIMIT, seconds)
+        return violated_clusters(x, support, self._owner, self._parents, nodes, limits)

@@ -130,7 +130,8 @@ class _Run(Journal):
         self.tolerances = Tolerances.of(self.solver, abs(self.tree.constant) or 1.0)
         self.hub = find_hub(self.tree.offsets, self.program.parents)
         linked = self.hub is not None and self.program.A.shape[0] > 0
-        separator = ClusterSeparator(self.tree.offsets, self.program.parents, self.hub if linked else None)
+        hub = self.hub if linked else None
+        separator = ClusterSeparator(self.tree.offsets, self.program.parents, hub, self.budget.left)
         self.pool = RowPool(self.program, self.term, separator, self.tree)
         self.incumbent = Incumbent(self.pool, self.tree.constant, self.tolerances, self._news, self.budget)
 
