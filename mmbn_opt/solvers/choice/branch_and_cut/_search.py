@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from ...._arrays import FloatArray
 from ....programs.choice import ChoiceProgram
+from ....programs.lagrangian import find_hub
 from ....programs.tree_proof import Children, TreeProof
 from . import _simplex as simplex
-from ._branching import branching_order, spread
+from ._branching import branching_order, mixture_order, spread
 from ._incumbent import Incumbent
 from ._pool import Recipe, RowPool, Slots
 from ._tableau import Costs, Tableau, Workspace, initial_tableau, tableau_of
@@ -65,6 +66,7 @@ class SearchSettings:
     memory_limit: int = 500_000_000
     tail: float = 0.03
     seed: int = 0
+    branching: str = "dual"
 
 
 @dataclass(eq=False)
@@ -124,6 +126,7 @@ class Search:
         n_nodes = self.program.n_nodes
         perturbation = max(1e-3 * gap / n_nodes, 1e-9)
         self._workspace = Workspace()
+        self._hub = find_hub(self.proof.offsets, self.program.parents)
         small = self.program.n_columns <= SMALL_COLUMNS
         strong, depth = self.settings.strong, self.settings.strong_depth
         self._strong = strong if strong is not None else (16 if small else 4)
@@ -253,12 +256,11 @@ class Search:
         proof = self.proof
         cutoff = self.incumbent.cutoff()
         gap = cutoff - proof.value
-        order = branching_order(tableau, self.program, proof.allowed, gap)
+        order, tries = self._candidates(tableau, depth, gap)
         if not order:
             self._close_single(tableau)
             return
         slots = tableau.slots()
-        tries = self._strong if depth <= self._strong_depth else 1
         best: tuple[float, Children, FloatArray, NDArray[np.int32]] | None = None
         for node in order[:tries]:
             children = proof.split(node)
@@ -286,6 +288,21 @@ class Search:
             heapq.heappush(self._heap, (float(bounds[child]), numbers[child], place, family))
         if self.pool.n_rows > self._row_limit:
             self._drop_rows()
+
+    def _candidates(self, tableau: Tableau, depth: int, gap: float) -> tuple[list[int], int]:
+        """Nodes to branch on, the most promising first, and how many are worth a look at their children."""
+        term = self.pool.term
+        if self.settings.branching == "mixture" and term is not None and tableau.status == simplex.OPTIMAL:
+            x, _ = tableau.point()
+            order = [v for v in mixture_order(self.program, term, x, self._hub) if self._undecided(v)]
+            if order:
+                return order, 1
+        order = branching_order(tableau, self.program, self.proof.allowed, gap)
+        return order, self._strong if depth <= self._strong_depth else 1
+
+    def _undecided(self, node: int) -> bool:
+        first, last = self.program.offsets[node], self.program.offsets[node + 1]
+        return int(np.count_nonzero(self.proof.allowed[first:last])) > 1
 
     def _close_single(self, tableau: Tableau) -> None:
         """One choice is left: its loss is its bound once the pieces at it are in."""
