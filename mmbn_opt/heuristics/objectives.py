@@ -16,7 +16,7 @@ Choice = NDArray[np.intp]
 _BLOCK_STEPS = 5e7
 """Elementary steps of a kernel between two looks at the clock."""
 
-_CALL_STEPS = 6e4
+_CALL_STEPS = 60_000
 """What a call costs beside its loops, its arguments included."""
 
 
@@ -26,7 +26,7 @@ class Loss(Protocol):
     work: float
     """Rough number of elementary steps of one replacement over all columns."""
 
-    steps: float
+    steps: int
     """What was done so far, in steps of about a nanosecond, counted: equal calls count alike on every machine."""
 
     def reset(self, choice: Choice) -> float:
@@ -50,8 +50,8 @@ class MarginLoss:
         self._rest = np.empty_like(self._scores)
         width = 1 if tables.binary else tables.n_classes
         self.work = float(tables.n_columns) * tables.n_samples * width
-        self.steps = 0.0
-        self._per_sample = 4.0 + 0.7 * width
+        self.steps = 0
+        self._steps_a_sample = 4 + width * 7 // 10
 
     def reset(self, choice: Choice) -> float:
         """Sum the scores of a choice; its loss."""
@@ -62,7 +62,7 @@ class MarginLoss:
         for column in choice:
             self._add(int(column), 1.0)
         losses = sample_losses(tables.labels, tables.weight, self._gamma, tables.binary, self._scores)
-        self.steps += _CALL_STEPS + 100.0 * tables.n_samples  # mostly the sort
+        self.steps += _CALL_STEPS + 100 * tables.n_samples  # mostly the sort
         # Costly samples first: a bad replacement is given up early.
         self._order = np.argsort(-losses, kind="stable")
         return float(losses.sum())
@@ -76,7 +76,7 @@ class MarginLoss:
         from mmbn_opt.heuristics._local_search_kernels import add_column
 
         add_column(self._tables.table, self._tables.index[column], self._scores, sign)
-        self.steps += self._tables.n_samples * (2.0 + self._tables.n_classes)
+        self.steps += self._tables.n_samples * (2 + self._tables.n_classes)
 
     def best_replacement(self, old_column: int, columns: Choice, cutoff: float) -> tuple[int, float]:
         """Best column in place of `old_column`, or (-1, cutoff)."""
@@ -101,7 +101,7 @@ class MarginLoss:
                 least,
                 self._rest,
             )
-            self.steps += looked * self._per_sample
+            self.steps += int(looked) * self._steps_a_sample
             if column >= 0:
                 best, least = int(column), float(loss)
         self.steps += _CALL_STEPS
@@ -115,7 +115,7 @@ class LinearLoss:
         self._cost = -local_scores
         self._loss = 0.0
         self.work = float(len(local_scores))
-        self.steps = 0.0
+        self.steps = 0
 
     def reset(self, choice: Choice) -> float:
         """Make `choice` the current one; its loss."""

@@ -109,7 +109,7 @@ class RoundAndDescend:
         return found, loss
 
     @property
-    def steps(self) -> float:
+    def steps(self) -> int:
         """What calls of it and of its copies' origin have done; see `Loss.steps`."""
         return self._loss.steps
 

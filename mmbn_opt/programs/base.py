@@ -82,7 +82,7 @@ class PrimalHeuristic(Improvement, Protocol):
     """An `Improvement` whose work is counted, so that a search can grant it a share of its own."""
 
     @property
-    def steps(self) -> float:
+    def steps(self) -> int:
         """Work so far in steps of about a nanosecond: counted, so that equal calls count alike on every machine."""
 
 

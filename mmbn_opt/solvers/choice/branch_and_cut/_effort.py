@@ -34,13 +34,13 @@ class Effort:
     >>> effort = Effort(search=1e9)
     >>> effort.may_try()
     True
-    >>> effort.tried(2e9, success=False)
+    >>> effort.tried(2_000_000_000, success=False)
     >>> effort.may_try(), effort.total
     (False, 3000000000.0)
     """
 
     search: float = 0.0
-    heuristic: float = 0.0
+    heuristic: int = 0
     last_success: float = -1e30
 
     @property
@@ -60,7 +60,7 @@ class Effort:
         """Whether the heuristic has had no more than its share."""
         return self.heuristic <= self.share * self.total
 
-    def tried(self, steps: float, *, success: bool) -> None:
+    def tried(self, steps: int, *, success: bool) -> None:
         """Count a call of the heuristic."""
         self.heuristic += steps
         if success:
