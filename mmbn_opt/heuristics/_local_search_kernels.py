@@ -36,10 +36,10 @@ def best_replacement(
     order: NDArray[np.intp],
     cutoff: float,
     rest: FloatArray,
-) -> tuple[int, float]:
+) -> tuple[int, float, int]:
     """Column of `columns` that gives the least loss in place of `old_column`; (-1, cutoff) when none is below `cutoff`.
 
-    The loss is ``sum_m n_m (gamma - min(gamma, margin_m))``; a column is given up once its partial sum reaches the
+    Third comes how many samples were looked at, over all columns. The loss is ``sum_m n_m (gamma - min(gamma, margin_m))``; a column is given up once its partial sum reaches the
     best. `rest`, (n_samples, n_classes), is scratch space: scores without the old column, in the given order.
     """
     n_samples, n_classes = scores.shape
@@ -53,8 +53,10 @@ def best_replacement(
                 rest[i, c] = scores[m, c] - table[row, c]
             rest[i, label] = _NOT_A_RIVAL
     best_column, best_loss = -1, cutoff
+    looked = n_samples
     for column in columns:
         loss = 0.0
+        seen = n_samples
         for i in range(n_samples):
             m = order[i]
             row = index[column, m]
@@ -64,10 +66,21 @@ def best_replacement(
             if margin < gamma:
                 loss += weight[m] * (gamma - margin)
                 if loss >= best_loss:
+                    seen = i + 1
                     break
+        looked += seen
         if loss < best_loss:
             best_column, best_loss = column, loss
-    return best_column, best_loss
+    return best_column, best_loss, looked
+
+
+@kernel(nogil=True)
+def add_column(table: FloatArray, entries: IntArray, scores: FloatArray, sign: float) -> None:
+    """Add `sign` times what a column, of which the samples see `entries`, scores: one row of `scores` a sample."""
+    for m in range(len(entries)):
+        row = entries[m]
+        for c in range(scores.shape[1]):
+            scores[m, c] += sign * table[row, c]
 
 
 @kernel(nogil=True)

@@ -108,6 +108,11 @@ class RoundAndDescend:
         self._walk = found, loss
         return found, loss
 
+    @property
+    def steps(self) -> int:
+        """What calls of it and of its copies' origin have done; see `Loss.steps`."""
+        return self._loss.steps
+
     def round(self, x: FloatArray) -> NDArray[np.intp] | None:
         """Acyclic choice near `x`, or None."""
         offsets, n_nodes = self._candidates.offsets, self._candidates.n_nodes

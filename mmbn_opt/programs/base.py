@@ -79,11 +79,11 @@ class Improvement(Protocol):
 
 
 class PrimalHeuristic(Improvement, Protocol):
-    """An `Improvement` that a search may call often at first, and rarely later."""
+    """An `Improvement` whose work is counted, so that a search can grant it a share of its own."""
 
     @property
-    def early_calls(self) -> int:
-        """How many calls are short, and worth making often; later ones are searches of their own."""
+    def steps(self) -> int:
+        """Work so far in steps of about a nanosecond: counted, so that equal calls count alike on every machine."""
 
 
 class ColumnProgram(Program, Protocol):

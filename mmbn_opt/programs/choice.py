@@ -60,6 +60,13 @@ class ConcaveTerm(Protocol):
     def cuts(self, x: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
         """Values at `x`, and supergradients of all groups or of those that `wanted` picks by the values."""
 
+    def exchanged(self, x: FloatArray, offsets: NDArray[np.intp]) -> FloatArray:
+        """``f(x) - f(x with node i := k)`` of every column k with ``x_k > 0`` of a node i that mixes several.
+
+        Shape (n_columns,), 0 elsewhere; columns of node i are ``offsets[i]`` to ``offsets[i + 1] - 1`` and sum to 1.
+        Since f is concave, the mean by x over a node's columns is at least 0: what that node's mixture is worth.
+        """
+
     def regrouped(self, n_groups: int, threads: int = 1) -> "ConcaveTerm":
         """The same sum, parted into `n_groups` groups (or as many as there are parts), by up to `threads` threads."""
 

@@ -8,6 +8,7 @@ so that closed and open boxes cover the root: `TreeProof.bound` holds whatever t
 """
 
 import math
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +81,16 @@ class TreeProof:
         self._current = True
         self.closed = math.inf
         self.counts = {"bounds": 0, "fixed_columns": 0, "closed_boxes": 0, "cuts": 0}
+
+    def fork(self) -> "TreeProof":
+        """Another proof in the same state: what is done to one does not touch the other."""
+        twin = copy(self)
+        for name in ("_rows", "_rhs", "_group", "_rise", "allowed"):
+            setattr(twin, name, getattr(self, name).copy())
+        twin._open = dict(self._open)
+        twin.counts = dict(self.counts)
+        twin._asked = None
+        return twin
 
     # -- rows -------------------------------------------------------------------------------------------------------
 

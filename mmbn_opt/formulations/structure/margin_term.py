@@ -89,6 +89,10 @@ class MarginTerm:
         """Number of (merged) samples."""
         return len(self._labels)
 
+    def _ends(self) -> NDArray[np.intp]:
+        """Where parts of the samples end: by their number alone, so that the number of threads changes no digit."""
+        return np.linspace(0, len(self._labels), 1 + max(1, len(self._labels) // _SAMPLES_A_PART)).astype(np.intp)
+
     def _map(self, work: Callable[[int], Any], count: int) -> list[Any]:
         numbers = range(count)
         return list(map(work, numbers) if self._threads == 1 else _workers(self._threads).map(work, numbers))
@@ -98,8 +102,7 @@ class MarginTerm:
         from ._margin_kernels import margin_pass
 
         columns = self._varying[x[self._varying] != 0.0]
-        # By the number of samples alone, so that the number of threads changes no digit.
-        ends = np.linspace(0, len(self._labels), 1 + max(1, len(self._labels) // _SAMPLES_A_PART)).astype(int)
+        ends = self._ends()
         loss, intercept = np.empty((2, len(ends) - 1, self._n_groups))
 
         def run(part: int) -> slice:
@@ -139,6 +142,27 @@ class MarginTerm:
 
         self._map(run, self._threads)
         return GroupCuts(values, groups, (self.upper - intercept)[groups], gradients)
+
+    def exchanged(self, x: FloatArray, offsets: NDArray[np.intp]) -> FloatArray:
+        """``f(x)`` less what f would be with a node's share all on one column; see `ConcaveTerm.exchanged`."""
+        from ._exchange_kernels import exchange_pass
+
+        columns = np.flatnonzero(x > 0.0)
+        starts = np.searchsorted(columns, offsets)
+        ends = self._ends()
+        loss = np.empty((len(ends) - 1, len(columns)))
+
+        def run(part: int) -> None:
+            exchange_pass(
+                self._table, self._first_row, self._place, self._labels, self._weight, self._gamma, self._binary,
+                columns, starts, x, loss[part], int(ends[part]), int(ends[part + 1]),
+            )  # fmt: skip
+
+        self._map(run, len(ends) - 1)
+        drops = np.zeros(len(x))
+        mixed = np.diff(starts)[np.searchsorted(starts, np.arange(len(columns)), side="right") - 1] > 1
+        drops[columns[mixed]] = loss.sum(axis=0)[mixed] - float((self.upper - self.values(x)).sum())
+        return drops
 
     def regrouped(self, n_groups: int, threads: int = 1) -> "MarginTerm":
         """The same sum over another number of groups, computed by `threads` threads."""

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...._arrays import BoolArray, FloatArray, IntArray, kernel
-from ....programs.choice import ChoiceProgram
+from ....programs.choice import ChoiceProgram, ConcaveTerm
 from ._tableau import Tableau
 
-__all__ = ["branching_order", "spread"]
+__all__ = ["branching_order", "mixture_order", "spread"]
 
 
 @kernel(nogil=True)
@@ -95,3 +95,15 @@ def branching_order(tableau: Tableau, program: ChoiceProgram, allowed: BoolArray
     scores = node_scores(rise, allowed, program.offsets, gap)
     order = np.argsort(scores, kind="stable")
     return [int(node) for node in order[np.isfinite(scores[order])]]
+
+
+def mixture_order(program: ChoiceProgram, term: ConcaveTerm, x: FloatArray, last: int | None) -> list[int]:
+    """Nodes that mix columns at `x`, those whose mixture is worth most first; node `last` after all others.
+
+    What the mixture of node i is worth: ``f(x) - sum_k x_k f(x with node i := k)``. Equal worths go by number.
+    """
+    worth = np.add.reduceat(x * term.exchanged(x, program.offsets), program.offsets[:-1])
+    if last is not None and np.delete(worth, last).max(initial=0.0) > 0.0:
+        worth[last] = min(worth[last], 0.0)
+    order = np.argsort(-worth, kind="stable")
+    return [int(node) for node in order[worth[order] > 0.0]]

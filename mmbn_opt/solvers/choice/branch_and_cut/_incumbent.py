@@ -4,25 +4,29 @@ import math
 from collections.abc import Callable
 from copy import copy
 
-from ...._arrays import FloatArray
+import numpy as np
+from numpy.typing import NDArray
+
+from ...._arrays import BoolArray, FloatArray
 from ...._budget import Budget, leaving_when, now
 from ...ending import ENGINE_SHARE, Tolerances
+from ._effort import Effort
 from ._pool import RowPool
 
-__all__ = ["Incumbent"]
+__all__ = ["PRUNING_SHARE", "Incumbent"]
 
 PRUNING_SHARE = 1e-9
 """Share of the objective by which a box must be better to be searched: the accuracy of its linear programs."""
 
-LATE_PERIOD = 25
-"""Least number of boxes between two calls of the heuristic, after its early ones."""
-
-LATEST_PERIOD = 75
-"""Largest number, however long nothing better was found."""
+TIE_SHARE = 1e-10
+"""As a share of the sums' scale: losses this close are the same, summed in another order."""
 
 
 class Incumbent:
     """Best integral point so far, in loss form.
+
+    Of points that are worth the same the canonical one is kept: it takes the smaller column at the first node at which
+    they differ. A search that wants the canonical one of all optima closes a box at `limit` instead of `cutoff`.
 
     Parameters
     ----------
@@ -34,6 +38,8 @@ class Incumbent:
         Told of every better point.
     budget : Budget
         The heuristic is not called when it may not end in time.
+    settles : bool
+        Whether ties at the optimum are to be settled.
     """
 
     def __init__(
@@ -43,15 +49,17 @@ class Incumbent:
         tolerances: Tolerances,
         news: Callable[[FloatArray, float], None],
         budget: Budget,
+        settles: bool = False,
     ) -> None:
         self._pool, self._constant = pool, constant
         self._tolerances = tolerances
         self._news, self._budget = news, budget
         self._heuristic = copy(pool.program.primal_heuristic)
-        self._calls = 0
-        self._due = 0
-        self._last_success = 0
         self._longest = 0.0
+        self._tie = TIE_SHARE * max(1.0, abs(constant))
+        self._choice: NDArray[np.intp] | None = None
+        self.settles = settles
+        self.effort = Effort()
         self.x: FloatArray | None = None
         self.loss = math.inf
 
@@ -63,41 +71,57 @@ class Incumbent:
         asked = ENGINE_SHARE * self._tolerances.rel_gap * objective
         return self.loss - max(self._tolerances.absolute, PRUNING_SHARE * objective, asked)
 
+    def limit(self, allowed: BoolArray) -> float:
+        """Where the box `allowed` may be closed: above the ties that may be in it and precede the point known."""
+        cutoff = self.cutoff()
+        if self.settles and self._choice is not None:
+            columns = np.flatnonzero(allowed)
+            offsets = self._pool.program.offsets
+            first = columns[np.searchsorted(columns, offsets[:-1]).clip(max=max(0, len(columns) - 1))]
+            if _precedes(first, self._choice):
+                return max(cutoff, self.loss + self._tie)
+        return cutoff
+
     def resume(self, x: FloatArray | None) -> None:
         """Go on from a point that was announced already."""
         if x is not None:
             self.x, self.loss = x, self._pool.loss(x)
+            self._choice = self._pool.program.choice(x)
 
     def offer(self, x: FloatArray) -> bool:
-        """Take an integral point if it is acyclic and better."""
+        """Take an integral point if it is acyclic and better, or as good and before the one known."""
         program = self._pool.program
         choice = program.choice(x)
         point = program.vector(choice)
         loss = self._pool.loss(point)
-        if loss >= self.loss - 1e-12 * max(1.0, abs(loss)) or program.violation(point) > 1e-6:
+        better = loss < self.loss - self._tie
+        if not better and (loss > self.loss + self._tie or not _precedes(choice, self._choice)):
             return False
-        self.x, self.loss = point, loss
-        self._last_success = self._calls
+        if program.violation(point) > 1e-6:
+            return False
+        self.x, self.loss, self._choice = point, loss, choice
         self._news(point, loss)
-        return True
+        return better
 
     def consider(self, x: FloatArray) -> None:
-        """Round and improve a fractional point, more rarely the longer nothing better was found."""
-        self._calls += 1
-        if self._calls < self._due:
-            return
+        """Round and improve a fractional point, as long as the heuristic has had no more than its share of the work."""
         heuristic = self._heuristic
         if heuristic is None:
             self.offer(x)
             return
-        if self._calls > heuristic.early_calls:
-            idle = self._calls - self._last_success
-            self._due = self._calls + min(max(LATE_PERIOD, idle // 20), LATEST_PERIOD)
-        if self._budget.left() < 1.5 * self._longest:
+        if not self.effort.may_try() or self._budget.left() < 1.5 * self._longest:
             return
-        begin = now()
+        begin, before = now(), heuristic.steps
         with leaving_when(self._budget.over):
             better = heuristic(x)
         self._longest = max(self._longest, now() - begin)
-        if better is not None:
-            self.offer(better)
+        success = better is not None and self.offer(better)
+        self.effort.tried(heuristic.steps - before, success=success)
+
+
+def _precedes(choice: NDArray[np.intp], other: NDArray[np.intp] | None) -> bool:
+    """Whether a choice takes the smaller column at the first node at which the two differ."""
+    if other is None:
+        return True
+    differ = np.flatnonzero(choice != other)
+    return bool(len(differ)) and bool(choice[differ[0]] < other[differ[0]])

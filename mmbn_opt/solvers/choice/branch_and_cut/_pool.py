@@ -75,6 +75,16 @@ class RowPool:
         self._free = list(range(size - 1, -1, -1))
         self.upper = np.zeros(0) if self.term is None else self.term.upper
 
+    def fork(self) -> "RowPool":
+        """Another pool with the same rows under the same numbers, and a proof of its own."""
+        twin = RowPool(self.program, self.term, self.separator, self.proof.fork())
+        twin.holders = self.holders.copy()
+        twin._free = list(self._free)
+        twin._points = dict(self._points)
+        twin._clusters = dict(self._clusters)
+        twin._cluster_of = dict(self._cluster_of)
+        return twin
+
     @property
     def n_groups(self) -> int:
         """Number of loss groups."""

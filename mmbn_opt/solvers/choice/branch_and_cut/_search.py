@@ -4,20 +4,26 @@ import heapq
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...._arrays import FloatArray
 from ....programs.choice import ChoiceProgram
+from ....programs.lagrangian import find_hub
 from ....programs.tree_proof import Children, TreeProof
 from . import _simplex as simplex
-from ._branching import branching_order, spread
-from ._incumbent import Incumbent
+from ._branching import branching_order, mixture_order, spread
+from ._effort import BOX_STEPS, child_steps, cut_steps, making_steps, pivot_steps
+from ._incumbent import PRUNING_SHARE, Incumbent
 from ._pool import Recipe, RowPool, Slots
 from ._tableau import Costs, Tableau, Workspace, initial_tableau, tableau_of
 
-__all__ = ["Search", "SearchSettings"]
+__all__ = ["Branching", "Search", "SearchSettings"]
+
+Branching = Literal["dual", "mixture"]
+"""How the node to branch on is chosen."""
 
 SMALL_COLUMNS = 250
 """Up to here the children of many nodes are evaluated at every box."""
@@ -27,6 +33,9 @@ PATIENCE = 4
 
 MOST_IDLE = 60
 """Idle rows kept at most."""
+
+MOST_TIES = 40
+"""Boxes that are looked at for the canonical one of several optima, or a quarter of all boxes."""
 
 MANY_GROUPS = 200
 """With more groups a box gets so many new rows that idle ones are left out at once."""
@@ -55,6 +64,10 @@ class SearchSettings:
         A cut round that closes less than this share of the gap is the last.
     seed : int
         Of the cost perturbation.
+    branching : {"race", "dual", "mixture"}
+        The node to branch on: by one dual step of the tableau, confirmed by the children of some nodes ("dual"); by
+        what its mixture of columns is worth ("mixture"); or both for a while, see `_race`. Without a concave term
+        mixtures are worth nothing, and "dual" it is.
     """
 
     rounds: int = 2
@@ -65,6 +78,7 @@ class SearchSettings:
     memory_limit: int = 500_000_000
     tail: float = 0.03
     seed: int = 0
+    branching: Branching | Literal["race"] = "race"
 
 
 @dataclass(eq=False)
@@ -116,6 +130,8 @@ class Search:
     pivots: int = 0
     dropped: int = 0
     remade: int = 0
+    work: float = 0.0
+    ties: int = 0
     _heap: list[tuple[float, int, int, _Family]] = field(default_factory=list)
     _ages: dict[int, int] = field(default_factory=dict)
 
@@ -124,6 +140,7 @@ class Search:
         n_nodes = self.program.n_nodes
         perturbation = max(1e-3 * gap / n_nodes, 1e-9)
         self._workspace = Workspace()
+        self._hub = find_hub(self.proof.offsets, self.program.parents)
         small = self.program.n_columns <= SMALL_COLUMNS
         strong, depth = self.settings.strong, self.settings.strong_depth
         self._strong = strong if strong is not None else (16 if small else 4)
@@ -143,7 +160,7 @@ class Search:
         while self._heap:
             value, number, place, family = heapq.heappop(self._heap)
             yield value
-            if value >= self.incumbent.cutoff():
+            if value >= self.incumbent.cutoff() and not self._settles_ties():
                 self.proof.drop(number)
                 self._child_done(family)
                 continue
@@ -153,6 +170,20 @@ class Search:
             self._child_done(family)
 
     # -- one box ----------------------------------------------------------------------------------------------------
+
+    def _settles_ties(self) -> bool:
+        """Whether to go on: the optimum is proved, and what is open can hold others that are worth the same."""
+        if not self.incumbent.settles:
+            return False
+        self.ties += 1
+        if self.ties > max(MOST_TIES, self.nodes // 4):
+            self.incumbent.settles = False
+        return self.incumbent.settles
+
+    @property
+    def _limit(self) -> float:
+        """Where the current box is closed."""
+        return self.incumbent.limit(self.proof.allowed)
 
     @property
     def _room(self) -> int:
@@ -166,7 +197,14 @@ class Search:
         self._ages = dict(zip(family.rows.tolist(), family.ages.tolist(), strict=True))
         basis = family.bases[place]
         found = tableau_of(self.pool, self.proof.allowed, family.rows, basis, self._costs, extra_rows=self._room)
-        return self._from_root() if found is None else found
+        if found is None:
+            return self._from_root()
+        self._worked(making_steps(found))
+        return found
+
+    def _worked(self, steps: float) -> None:
+        self.work += steps
+        self.incumbent.effort.search += steps
 
     def _from_root(self) -> Tableau:
         return self._root.copy_for(self.proof.allowed, extra_rows=self._room)
@@ -175,8 +213,9 @@ class Search:
         """Bound the current box, whose `tableau` is the box's own to change, and part it."""
         self._branched = False
         self.nodes += 1
+        self._worked(BOX_STEPS)
         proof = self.proof
-        if not proof.feasible or proof.value >= self.incumbent.cutoff():
+        if not proof.feasible or proof.value >= self._limit:
             return
         mine: list[Slots] = []
         try:
@@ -204,11 +243,12 @@ class Search:
 
     def _optimise(self, tableau: Tableau) -> bool:
         """Re-optimise and prove; False when the box is done."""
-        cutoff = self.incumbent.cutoff()
-        left = self.settings.max_pivots * 4
+        cutoff = self._limit
+        left, before = self.settings.max_pivots * 4, tableau.pivots
         while left > 0 and tableau.optimise(self.proof.allowed, cutoff, 100) == simplex.LIMIT:
             left -= 100
             self.check()
+        self._worked(pivot_steps(tableau, tableau.pivots - before))
         slots = tableau.slots()
         self.proof.prove(slots, tableau.multipliers(slots, cutoff))
         return self.proof.value < cutoff
@@ -220,7 +260,7 @@ class Search:
             return False
         for round_ in range(self.settings.rounds):
             self.check()
-            if not proof.fix(incumbent.cutoff()):
+            if not proof.fix(self._limit):
                 return False
             if tableau.status != simplex.OPTIMAL:
                 return True
@@ -228,7 +268,7 @@ class Search:
             x, losses = tableau.point()
             if round_ == 0:
                 incumbent.consider(x)
-            gap = incumbent.cutoff() - before
+            gap = self._gap()
             slots = self._cuts(x, losses, 1e-3 * gap / max(1, self.pool.n_groups))
             if not len(slots):
                 return True
@@ -238,10 +278,16 @@ class Search:
                 return False
             if proof.value - before < self.settings.tail * gap:
                 break
-        return proof.fix(incumbent.cutoff())
+        return proof.fix(self._limit)
+
+    def _gap(self) -> float:
+        """What the current box's bound lacks; among ties what no bound can tell."""
+        limit = self._limit
+        return max(limit - self.proof.value, PRUNING_SHARE * max(1.0, abs(limit)))
 
     def _cuts(self, x: FloatArray, losses: FloatArray, tolerance: float) -> Slots:
         slots = self.pool.cuts_above(x, losses, tolerance)
+        self._worked(cut_steps(self.pool.term, int(np.count_nonzero(x)), len(x)))
         clusters = self.pool.separator.separate(x, 1e-3)
         if not clusters:
             return slots
@@ -251,14 +297,12 @@ class Search:
 
     def _branch(self, tableau: Tableau, depth: int, idle: dict[int, int]) -> None:
         proof = self.proof
-        cutoff = self.incumbent.cutoff()
-        gap = cutoff - proof.value
-        order = branching_order(tableau, self.program, proof.allowed, gap)
+        cutoff, gap = self._limit, self._gap()
+        order, tries = self._candidates(tableau, depth, gap)
         if not order:
             self._close_single(tableau)
             return
         slots = tableau.slots()
-        tries = self._strong if depth <= self._strong_depth else 1
         best: tuple[float, Children, FloatArray, NDArray[np.int32]] | None = None
         for node in order[:tries]:
             children = proof.split(node)
@@ -287,6 +331,22 @@ class Search:
         if self.pool.n_rows > self._row_limit:
             self._drop_rows()
 
+    def _candidates(self, tableau: Tableau, depth: int, gap: float) -> tuple[list[int], int]:
+        """Nodes to branch on, the most promising first, and how many are worth a look at their children."""
+        term = self.pool.term
+        if self.settings.branching == "mixture" and term is not None and tableau.status == simplex.OPTIMAL:
+            x, _ = tableau.point()
+            self._worked(cut_steps(term, 2 * int(np.count_nonzero(x)), 0))
+            order = [v for v in mixture_order(self.program, term, x, self._hub) if self._undecided(v)]
+            if order:
+                return order, 1
+        order = branching_order(tableau, self.program, self.proof.allowed, gap)
+        return order, self._strong if depth <= self._strong_depth else 1
+
+    def _undecided(self, node: int) -> bool:
+        first, last = self.program.offsets[node], self.program.offsets[node + 1]
+        return int(np.count_nonzero(self.proof.allowed[first:last])) > 1
+
     def _close_single(self, tableau: Tableau) -> None:
         """One choice is left: its loss is its bound once the pieces at it are in."""
         x = self.proof.allowed.astype(np.float64)
@@ -300,7 +360,7 @@ class Search:
         count = len(children.columns)
         bases = np.empty((count, tableau.height), dtype=np.int32)
         lam, values = np.zeros((count, len(slots))), np.zeros(count)
-        cutoff = self.incumbent.cutoff()
+        cutoff = self._limit
         done = 0
         while done < count:
             done, pivots = self._workspace.solve_children(
@@ -316,6 +376,7 @@ class Search:
                 bases,
             )
             self.pivots += pivots
+            self._worked(child_steps(tableau, pivots))
             self.check()
         self.children += count
         return self.proof.evaluate(children, slots, lam), bases

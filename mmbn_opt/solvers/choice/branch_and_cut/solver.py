@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,10 +19,12 @@ from ....results.status import TerminationStatus
 from ...base import Availability, Solver, SolverCallback, SolverResult
 from ...ending import Tolerances
 from ...journal import Journal
+from ._effort import cut_steps
 from ._incumbent import Incumbent
 from ._pool import RowPool, Slots
 from ._root import RootPoint, root_rounds
-from ._search import Search, SearchSettings
+from ._race import Race
+from ._search import Branching, Search, SearchSettings
 from .clusters import ClusterSeparator
 
 __all__ = ["BranchAndCut"]
@@ -114,7 +116,7 @@ class _Run(Journal):
             every = ", ".join(sorted(known | {"groups", "root_rounds", "node_limit"}))
             raise InputError(f"{solver.name} has no option {', '.join(unknown)}; known: {every}.")
         self.settings = SearchSettings(**{"seed": solver.seed, **options})
-        self.search: Search | None = None
+        self.race: Race | None = None
         self.root: RootPoint | None = None
         self.reported = -math.inf
         self.primal: float | None = None
@@ -133,11 +135,15 @@ class _Run(Journal):
         hub = self.hub if linked else None
         separator = ClusterSeparator(self.tree.offsets, self.program.parents, hub, self.budget.left)
         self.pool = RowPool(self.program, self.term, separator, self.tree)
-        self.incumbent = Incumbent(self.pool, self.tree.constant, self.tolerances, self._news, self.budget)
+        # Without a term one rule branches, and equivalent structures, which are worth the same, are too many.
+        settles = self.term is not None and self.solver.rel_gap == 0.0 and self.solver.abs_gap == 0.0
+        self.incumbent = Incumbent(
+            self.pool, self.tree.constant, self.tolerances, self._news, self.budget, settles
+        )  # fmt: skip
 
     def counts(self) -> tuple[int | None, int | None]:
         """Boxes and pivots."""
-        return (0, 0) if self.search is None else (self.search.nodes, self.search.pivots)
+        return (0, 0) if self.race is None else self.race.counts()[:2]
 
     def _news(self, x: FloatArray, loss: float) -> None:
         value = self.program.value(x)  # in the program's own grouping: sums of groups differ in the last digits
@@ -197,23 +203,37 @@ class _Run(Journal):
         if root is None:
             self.check()
             return "the root program could not be solved"
-        gap = self.incumbent.cutoff() - self.tree.value
-        if gap <= 0 or not self.tree.fix(self.incumbent.cutoff()):
+        limit = self.incumbent.limit(self.tree.allowed)
+        gap = limit - self.tree.value
+        if gap <= 0 or not self.tree.fix(limit):
             self.tree.close()
             return "closed at the root"
         if math.isinf(gap):
             gap = max(1.0, abs(self.tree.value))
-        binding = root.slots[root.lam > 1e-9]
-        self.search = Search(self.program, self.pool, self.tree, self.settings, self.incumbent, self.check)
-        self.search.start(binding, gap)
-        for bound in self.search.run():
+        self._binding, self._gap = root.slots[root.lam > 1e-9], gap
+        rules: tuple[Branching, ...] = ("dual", "mixture")
+        if self.settings.branching != "race":
+            rules = (self.settings.branching,)
+        elif self.term is None:
+            rules = ("dual",)
+        self._spare = self.pool.fork() if len(rules) > 1 else self.pool
+        self.race = Race(self._enter, rules, self.budget.limit)
+        for bound in self.race.run():
             if self.budget.elapsed() >= self._next_report:
                 self._next_report = self.budget.elapsed() + REPORT_SEC
-                self._report(min(bound, self.tree.closed))
+                self._report(min(bound, self.race.leader.proof.closed))
             self.check()
-            if self.node_limit is not None and self.search.nodes >= self.node_limit:
+            if self.node_limit is not None and self.race.counts()[0] >= self.node_limit:
                 return "node limit"
         return "tree exhausted"
+
+    def _enter(self, rule: Branching) -> Search:
+        """A search from the root."""
+        pool, self._spare = self._spare, self.pool
+        settings = replace(self.settings, branching=rule)
+        search = Search(self.program, pool, pool.proof, settings, self.incumbent, self.check)
+        search.start(self._binding, self._gap)
+        return search
 
     def _wants_more_groups(self) -> bool:
         """A wide gap at the root takes a large tree, in which tighter cuts pay for dearer pivots."""
@@ -230,6 +250,7 @@ class _Run(Journal):
         for point in rounds:
             count += 1
             self.root = point
+            self.incumbent.effort.search += self._round_steps(point.x)
             self.tree.prove(point.slots, point.lam)
             if count in (1, 4, 16) or point.done:
                 self.incumbent.consider(point.x)
@@ -247,6 +268,11 @@ class _Run(Journal):
         bound = None if self.root is None else self.tree.value + self.constant
         self.stats = {"root_bound": bound, "root_rounds": count, "root_sec": self.budget.elapsed()}
 
+    def _round_steps(self, x: FloatArray) -> float:
+        """A round at the root, in steps: two passes, and pivots by the rows that there may be."""
+        pivoting = 4.0 * len(x) * self.pool.n_groups**2
+        return cut_steps(self.term, int(np.count_nonzero(x)), len(x), passes=2) + pivoting
+
     def _branch_at_root(self, slots: Slots, lam: FloatArray) -> None:
         """Bound the root by maximum branchings too, and take the structure that attains the minimum as a start."""
         assert self.hub is not None
@@ -256,27 +282,36 @@ class _Run(Journal):
             self._report(self.tree.value)
 
     def _finish(self, status: TerminationStatus, raw: str) -> SolverResult:
-        incumbent, proof = self.incumbent, self.tree
-        if incumbent.x is None and not proof.feasible and self.search is None:
+        incumbent = self.incumbent
+        proof = self.tree if self.race is None else self.race.leader.proof
+        if incumbent.x is None and not proof.feasible and self.race is None:
             return self._answer(TerminationStatus.INFEASIBLE, raw, None)
         bound = min(proof.bound, incumbent.loss)
         # Bounds of single boxes that were stopped half-way can be below what was reported already.
         self.reported = max(self.reported, bound) if math.isfinite(bound) else self.reported
-        if status is TerminationStatus.OPTIMAL and self.reported < incumbent.cutoff():
+        proved = self.reported >= incumbent.cutoff()
+        if status is TerminationStatus.OPTIMAL and not proved:
             status = TerminationStatus.NUMERICAL_ERROR
+        elif proved and status in (TerminationStatus.TIME_LIMIT, TerminationStatus.NODE_LIMIT):
+            status = TerminationStatus.OPTIMAL  # it was among ties that the limit struck
         return self._answer(status, raw, incumbent.x)
 
     def _answer(self, status: TerminationStatus, raw: str, x: FloatArray | None) -> SolverResult:
-        dual, search = self._dual(), self.search
+        dual = self._dual()
+        search = None if self.race is None else self.race.leader
         self.best = x
         self.enter("bound", primal=self.primal, dual=dual)
         stats: dict[str, Any] = {
-            "children": 0 if search is None else search.children,
+            "children": 0 if self.race is None else self.race.counts()[2],
+            "branching": None if self.race is None else self.race.rule,
             "families_dropped": 0 if search is None else search.dropped,
             "families_remade": 0 if search is None else search.remade,
             "engine": self.solver.name,
             "groups": self.pool.n_groups,
+            "ties_settled": self.incumbent.settles,
+            "work": self.incumbent.effort.total,
+            "heuristic_share": self.incumbent.effort.heuristic / max(1.0, self.incumbent.effort.total),
         }
         if dual is not None:
-            self.proof = Proof(dual, dict(self.tree.counts))
+            self.proof = Proof(dual, dict((self.tree if search is None else search.proof).counts))
         return self.ending(status, raw, stats=stats)

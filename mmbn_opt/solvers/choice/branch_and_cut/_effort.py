@@ -1,0 +1,87 @@
+"""Work in counted steps that stand for time, so that what depends on it repeats from run to run.
+
+A step is about a nanosecond of one thread. The rates below were measured on some data sets; they need be right within a
+factor of two or so, since they only decide how often the heuristic is called and when two trees have done as much.
+"""
+
+from dataclasses import dataclass
+
+from ....programs.choice import ConcaveTerm
+from ._tableau import Tableau
+
+__all__ = ["Effort", "child_steps", "cut_steps", "making_steps", "pivot_steps"]
+
+EARLY_STEPS = 5e9
+"""So long the heuristic has a larger share: what it finds then prunes all that comes."""
+
+EARLY_SHARE = 0.3
+LATE_SHARE = 0.1
+LUCKY_SHARE = 0.25
+
+LUCKY_STEPS = 3e9
+"""So long after a success the heuristic has `LUCKY_SHARE`, or for a tenth of all that was done."""
+
+BOX_STEPS = 1e6
+"""What a box takes beside its kernels."""
+
+
+@dataclass
+class Effort:
+    """Steps of the search and of the heuristic within it.
+
+    Examples
+    --------
+    >>> effort = Effort(search=1e9)
+    >>> effort.may_try()
+    True
+    >>> effort.tried(2_000_000_000, success=False)
+    >>> effort.may_try(), effort.total
+    (False, 3000000000.0)
+    """
+
+    search: float = 0.0
+    heuristic: int = 0
+    last_success: float = -1e30
+
+    @property
+    def total(self) -> float:
+        """All steps."""
+        return self.search + self.heuristic
+
+    @property
+    def share(self) -> float:
+        """Share of all steps that the heuristic may have now."""
+        total = self.total
+        if total < EARLY_STEPS:
+            return EARLY_SHARE
+        return LUCKY_SHARE if total - self.last_success < max(LUCKY_STEPS, 0.1 * total) else LATE_SHARE
+
+    def may_try(self) -> bool:
+        """Whether the heuristic has had no more than its share."""
+        return self.heuristic <= self.share * self.total
+
+    def tried(self, steps: int, *, success: bool) -> None:
+        """Count a call of the heuristic."""
+        self.heuristic += steps
+        if success:
+            self.last_success = self.total
+
+
+def making_steps(tableau: Tableau) -> float:
+    """A tableau made from its basis, by dense linear algebra."""
+    return 0.2 * tableau.height * tableau.height * (tableau.width + tableau.height / 3.0)
+
+
+def pivot_steps(tableau: Tableau, pivots: int) -> float:
+    """Pivots on a dense tableau."""
+    return 0.5 * pivots * tableau.height * tableau.width
+
+
+def child_steps(tableau: Tableau, pivots: int) -> float:
+    """Pivots of the revised simplex on top of a tableau."""
+    return 10.0 * pivots * (tableau.height + tableau.width)
+
+
+def cut_steps(term: ConcaveTerm | None, support: int, n_columns: int, passes: int = 1) -> float:
+    """Passes over the samples at points of so many columns, and the pieces there."""
+    return 0.0 if term is None else passes * term.n_parts * (8.0 * support + 1.5 * n_columns)

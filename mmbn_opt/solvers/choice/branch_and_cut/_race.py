@@ -1,0 +1,105 @@
+"""Two trees from one root, one after the other: who has the better bound after the same work goes on alone."""
+
+from collections.abc import Callable, Iterator
+
+from ._search import Branching, Search
+
+__all__ = ["Race"]
+
+LAP_BOXES = 60
+"""So many boxes the first tree searches before the second gets as much work."""
+
+LAP_WORK = 5e8
+"""... and so many steps, where boxes are small."""
+
+LEAST_BOXES = 12
+"""So many boxes at least where a limit is short."""
+
+LAP_SHARE = 0.03
+"""Share of a limit, at a step a nanosecond, that each of the two may take beyond `LEAST_BOXES`."""
+
+NEAR = 0.5
+"""Share of the gap at the root: a first tree that has closed so much ends soon, and the second is left out."""
+
+LEAD = 1.05
+"""How much more of the gap than the first tree's the second must have closed to be the one that goes on."""
+
+
+class Race:
+    """The search of one tree, or of two of which one is dropped.
+
+    What counts is the work done in steps, never the clock: equal runs drop the same tree.
+
+    Parameters
+    ----------
+    enter : callable
+        A fresh search from the root by a rule of branching, started.
+    rules : sequence of Branching
+        One or two.
+    time_limit : float or None
+
+    Attributes
+    ----------
+    searches : list of Search
+        In the order in which they began.
+    """
+
+    def __init__(
+        self, enter: Callable[[Branching], Search], rules: tuple[Branching, ...], time_limit: float | None
+    ) -> None:
+        self._enter, self._rules = enter, rules
+        self._lap_work = float("inf") if time_limit is None else LAP_SHARE * 1e9 * time_limit
+        self._dropped: list[tuple[int, int, int]] = []
+        self.searches: list[Search] = [enter(rules[0])]
+
+    @property
+    def leader(self) -> Search:
+        """The search whose tree proves more."""
+        return max(self.searches, key=lambda search: search.proof.bound)
+
+    @property
+    def rule(self) -> Branching:
+        """Branching rule of the leader."""
+        return self.leader.settings.branching
+
+    def counts(self) -> tuple[int, int, int]:
+        """Boxes, pivots and children of all trees, of those that were dropped too."""
+        ours = [(search.nodes, search.pivots, search.children) for search in self.searches] + self._dropped
+        return sum(c[0] for c in ours), sum(c[1] for c in ours), sum(c[2] for c in ours)
+
+    def run(self) -> Iterator[float]:
+        """Search to the end; yields the proved bound after every box."""
+        first = self.searches[0]
+        root = first.proof.value
+        boxes = first.run()
+        if len(self._rules) > 1:
+            for bound in boxes:
+                yield bound
+                full = first.nodes >= LAP_BOXES and first.work >= LAP_WORK
+                if full or (first.work >= self._lap_work and first.nodes >= LEAST_BOXES):
+                    break
+            else:
+                return
+            if first.proof.bound - root >= NEAR * (first.incumbent.loss - root):
+                yield from boxes
+                return
+            second = self._enter(self._rules[1])
+            self.searches.append(second)
+            others = second.run()
+            for _ in others:
+                yield self.leader.proof.bound
+                if second.work >= first.work:
+                    break
+            else:
+                self._keep(second)
+                return
+            if second.proof.bound - root > LEAD * (first.proof.bound - root):
+                first, boxes = second, others
+            self._keep(first)
+        yield from boxes
+
+    def _keep(self, search: Search) -> None:
+        for other in self.searches:
+            if other is not search:
+                self._dropped.append((other.nodes, other.pivots, other.children))
+        self.searches = [search]
