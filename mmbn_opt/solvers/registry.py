@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # so that `from mmbn_opt.solvers import HighsSolver` has a ty
     from .convex.ipopt import IpoptSolver as IpoptSolver
     from .convex.linear_form import LinearFormSolver as LinearFormSolver
     from .convex.log_barrier import LogBarrierSolver as LogBarrierSolver
+    from .convex.proximal_newton import ProximalNewtonSolver as ProximalNewtonSolver
     from .mixed_integer.cbc import CbcSolver as CbcSolver
     from .mixed_integer.highs import HighsSolver as HighsSolver
     from .mixed_integer.scip import ScipSolver as ScipSolver
@@ -45,6 +46,7 @@ _SOLVERS = {
     "subset_search": "choice.subset_search:SubsetSearch",
     "convex": "convex.chain:ConvexChainSolver",
     "interior_point": "convex.interior_point:InteriorPointSolver",
+    "proximal_newton": "convex.proximal_newton:ProximalNewtonSolver",
     "first_order": "convex.first_order:FirstOrderSolver",
     "barrier": "convex.log_barrier:LogBarrierSolver",
     "clarabel": "convex.cvxpy_conic:ClarabelSolver",

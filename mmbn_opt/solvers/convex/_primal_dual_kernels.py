@@ -5,11 +5,11 @@ import numpy as np
 from ..._arrays import kernel
 from ...programs.margin_kernels import BLOCK, add_block, sum_block
 
-__all__ = ["anchor", "dual_step"]
+__all__ = ["anchor", "dual_step", "onto_simplex"]
 
 
 @kernel()
-def _onto_simplex(z, total):  # type: ignore[no-untyped-def]
+def onto_simplex(z, total):  # type: ignore[no-untyped-def]
     """Nearest point of ``{y >= 0, sum y = total}``, in place (Michelot 1986: drop what is negative, repeat)."""
     count = len(z)
     rest = z.sum()
@@ -51,7 +51,7 @@ def dual_step(index, start, table, labels, weight, delta, gamma, step, y, new, g
             for c in range(n_classes):
                 ask = 0.0 if c == own else gamma * delta[d, c]
                 z[c] = y[m, c] + step * weight[m] * (ask + z[c])
-            _onto_simplex(z, weight[m])
+            onto_simplex(z, weight[m])
             for c in range(n_classes):
                 change = z[c] - y[m, c]
                 moved += change * change / weight[m]

@@ -10,10 +10,10 @@ from scipy.linalg import LinAlgError
 from ..._arrays import FloatArray
 from ...programs.convex import ConvexProgram
 from ...results.status import TerminationStatus
-from ..base import SolverCallback, SolverEvent, SolverResult
+from ..base import SolverCallback, SolverResult
 from ._built_in import DenseConvexSolver, Steps, to_the_end
 from ._interior_state import InteriorState
-from .first_order import FirstOrderSolver
+from ._warm_start import warm_start
 from .log_barrier import refuse_dense
 from .run import ConvexRun
 
@@ -105,27 +105,8 @@ class InteriorPointSolver(DenseConvexSolver):
         seconds = expected_warm_seconds(program) if self.warm_seconds is None else self.warm_seconds
         if seconds <= 0 or run.should_stop():
             return 0.0, self.multipliers
-
-        def on_event(event: SolverEvent) -> bool:
-            if event.solution is not None:
-                run.offer(event.solution, source="first_order")
-            if event.dual_bound is not None:
-                run.raise_bound(event.dual_bound, source="first_order")
-            return run.stop_requested
-
-        first = FirstOrderSolver(
-            time_limit=min(seconds, run.budget.left()),
-            rel_gap=max(self.warm_gap, self.rel_gap),
-            abs_gap=self.abs_gap,
-            multipliers=self.multipliers,
-        )
-        answer = first.solve(program, callback=on_event, start=run.best)
-        if answer.termination_status is TerminationStatus.INTERRUPTED:
-            run.stop_requested = True
-        known = answer.multipliers
-        if known is not None and answer.bounds.dual_bound == run.bounds.dual_bound:
-            run.multipliers = known  # the bound came with the events, its proof comes now
-        return answer.seconds, known
+        known, spent = warm_start(self, program, run, seconds)
+        return spent, known
 
 
 def iteration_seconds(program: ConvexProgram) -> float:
