@@ -223,15 +223,20 @@ def _number_of_text(text: str) -> float:
     return float("nan")
 
 
+_MICROSECONDS_REACH = 9.2e12
+"""Seconds from 1970 that 64 bits of microseconds hold."""
+
+
 def moment_text(seconds: float) -> str:
-    """A moment as text, to the microsecond.
+    """A moment as text, to the microsecond, or to the second more than 292,000 years away.
 
     Examples
     --------
-    >>> moment_text(86400.0), moment_text(1.5)
-    ('1970-01-02', '1970-01-01T00:00:01.500000')
+    >>> moment_text(86400.0), moment_text(1.5), moment_text(-1e14)
+    ('1970-01-02', '1970-01-01T00:00:01.500000', '-3166918-03-26T14:13:20')
     """
-    text = str(np.datetime64(round(seconds * 1e6), "us"))
+    near = abs(seconds) < _MICROSECONDS_REACH
+    text = str(np.datetime64(round(seconds * 1e6), "us") if near else np.datetime64(round(seconds), "s"))
     day, _, time = text.partition("T")
     clock, _, fraction = time.partition(".")
     if fraction.strip("0"):

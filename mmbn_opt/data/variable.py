@@ -204,8 +204,8 @@ def _token(label: Hashable) -> str:
     """Text under which '2', 2 and 2.0 meet, or a day and its moment: one file's numbers are another file's text."""
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
-    if isinstance(label, pd.Timestamp) and label.tz is None and label == label.normalize():
-        return str(label.date())
+    if isinstance(label, pd.Timestamp) and label.tz is None:
+        return str(label).removesuffix(" 00:00:00")  # in any year, also where Python's own dates end
     return str(label)
 
 

@@ -243,3 +243,30 @@ def test_what_is_not_refused_is_written_and_read_again(
     assert mm.BayesianNetwork.load(folder / "model.json").variables == network.variables
     assert json.loads((folder / "model.json").read_text())["features"][0]["name"] == "a"
     assert mm.BayesianNetwork.from_bif(folder / "network.bif", "class").structure == structure
+
+
+@pytest.mark.parametrize("seconds", [-(2**31) * 86400, 2**31 * 86400, 2**55, -(2**61)])
+def test_moments_beyond_the_calendar_are_labels_and_numbers_like_others(seconds: int) -> None:
+    """A4: years that Python's own dates do not have."""
+    far = np.array([seconds, seconds + 86400] * 20, dtype="datetime64[s]")
+    label = np.array(["a", "b"] * 20)
+    learned = mm.prepare(pd.DataFrame({"a": far, "class": label}), "class").data
+    assert learned.features[0].cardinality == 2
+    assert mm.prepare(pd.DataFrame({"a": np.arange(40) % 2, "class": far}), "class").data.n_classes == 2
+
+
+def test_damaged_metadata_of_a_column_is_an_error_and_does_not_end_the_process(tmp_path: Path) -> None:
+    """A4: two levels are counted where there is one; pyarrow aborts when such a column's metadata is asked for."""
+    table = tmp_path / "t.parquet"
+    pa.parquet.write_table(pa.table({"c0": [1, 2, None], "class": ["a", "b", "a"]}), table)
+    text = table.read_bytes()
+    ends = False
+    for at in range(len(text) - 200, len(text) - 8):
+        for value in (0, 1, 2, 0x16, 0x29):
+            damaged = tmp_path / "damaged.parquet"
+            damaged.write_bytes(text[:at] + bytes([value]) + text[at + 1 :])
+            try:
+                mm.read_table(damaged)
+            except mm.MmbnError:
+                ends = True
+    assert ends
