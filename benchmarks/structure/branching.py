@@ -1,4 +1,4 @@
-"""The engine of another commit and this one, case by case: gap at a limit of processor seconds, or seconds to the proof.
+"""The engine of another commit and this one, case by case: gap at a limit of processor seconds, or the proof.
 
     git worktree add ../before COMMIT
     python benchmarks/structure/branching.py --data ../shared/data --old ../before --out branching.csv \

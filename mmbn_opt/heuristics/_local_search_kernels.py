@@ -39,8 +39,9 @@ def best_replacement(
 ) -> tuple[int, float, int]:
     """Column of `columns` that gives the least loss in place of `old_column`; (-1, cutoff) when none is below `cutoff`.
 
-    Third comes how many samples were looked at, over all columns. The loss is ``sum_m n_m (gamma - min(gamma, margin_m))``; a column is given up once its partial sum reaches the
-    best. `rest`, (n_samples, n_classes), is scratch space: scores without the old column, in the given order.
+    Third comes how many samples were looked at, over all columns. The loss is
+    ``sum_m n_m (gamma - min(gamma, margin_m))``; a column is given up once its partial sum reaches the best. `rest`,
+    (n_samples, n_classes), is scratch space: scores without the old column, in the given order.
     """
     n_samples, n_classes = scores.shape
     own = np.empty(n_samples)

@@ -11,6 +11,9 @@ from ._tableau import Tableau
 
 __all__ = ["Effort", "child_steps", "cut_steps", "making_steps", "pivot_steps"]
 
+FREE_CALLS = 4
+"""Calls of the heuristic that are made whatever they take: those at the root, which find most."""
+
 EARLY_STEPS = 5e9
 """So long the heuristic has a larger share: what it finds then prunes all that comes."""
 
@@ -31,7 +34,7 @@ class Effort:
 
     Examples
     --------
-    >>> effort = Effort(search=1e9)
+    >>> effort = Effort(search=1e9, calls=4)
     >>> effort.may_try()
     True
     >>> effort.tried(2_000_000_000, success=False)
@@ -42,6 +45,7 @@ class Effort:
     search: float = 0.0
     heuristic: int = 0
     last_success: float = -1e30
+    calls: int = 0
 
     @property
     def total(self) -> float:
@@ -58,10 +62,11 @@ class Effort:
 
     def may_try(self) -> bool:
         """Whether the heuristic has had no more than its share."""
-        return self.heuristic <= self.share * self.total
+        return self.calls < FREE_CALLS or self.heuristic <= self.share * self.total
 
     def tried(self, steps: int, *, success: bool) -> None:
         """Count a call of the heuristic."""
+        self.calls += 1
         self.heuristic += steps
         if success:
             self.last_success = self.total

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from ._search import Branching, Search
+from ._search import Search
+from ._settings import Branching
 
 __all__ = ["Race"]
 
@@ -60,7 +61,7 @@ class Race:
     @property
     def rule(self) -> Branching:
         """Branching rule of the leader."""
-        return self.leader.settings.branching
+        return self.leader.rule
 
     def counts(self) -> tuple[int, int, int]:
         """Boxes, pivots and children of all trees, of those that were dropped too."""

@@ -4,7 +4,6 @@ import heapq
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +17,10 @@ from ._branching import branching_order, mixture_order, spread
 from ._effort import BOX_STEPS, child_steps, cut_steps, making_steps, pivot_steps
 from ._incumbent import PRUNING_SHARE, Incumbent
 from ._pool import Recipe, RowPool, Slots
+from ._settings import Branching, SearchSettings
 from ._tableau import Costs, Tableau, Workspace, initial_tableau, tableau_of
 
-__all__ = ["Branching", "Search", "SearchSettings"]
-
-Branching = Literal["dual", "mixture"]
-"""How the node to branch on is chosen."""
+__all__ = ["Search"]
 
 SMALL_COLUMNS = 250
 """Up to here the children of many nodes are evaluated at every box."""
@@ -39,46 +36,6 @@ MOST_TIES = 40
 
 MANY_GROUPS = 200
 """With more groups a box gets so many new rows that idle ones are left out at once."""
-
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """How the tree is searched.
-
-    Parameters
-    ----------
-    rounds : int
-        Most cut rounds at a popped box.
-    strong : int or None
-        Nodes whose children are all evaluated before one is branched on, at small depth; None: 16 up to 250 columns,
-        4 above.
-    strong_depth : int or None
-        Depth up to which that is done; None: everywhere up to 250 columns, to depth 2 above.
-    max_pivots : int
-        Most pivots of a child's linear program.
-    work_limit : float
-        Table entries touched between two looks at the clock.
-    memory_limit : int
-        Bytes of stored rows; above, those of the least promising boxes are dropped, to be made again when needed.
-    tail : float
-        A cut round that closes less than this share of the gap is the last.
-    seed : int
-        Of the cost perturbation.
-    branching : {"race", "dual", "mixture"}
-        The node to branch on: by one dual step of the tableau, confirmed by the children of some nodes ("dual"); by
-        what its mixture of columns is worth ("mixture"); or both for a while, see `_race`. Without a concave term
-        mixtures are worth nothing, and "dual" it is.
-    """
-
-    rounds: int = 2
-    strong: int | None = None
-    strong_depth: int | None = None
-    max_pivots: int = 400
-    work_limit: float = 5e7
-    memory_limit: int = 500_000_000
-    tail: float = 0.03
-    seed: int = 0
-    branching: Branching | Literal["race"] = "race"
 
 
 @dataclass(eq=False)
@@ -117,6 +74,8 @@ class Search:
     incumbent : Incumbent
     check : callable
         Called between kernels; raises to stop the search.
+    rule : Branching
+        By which nodes are chosen, whatever the settings say.
     """
 
     program: ChoiceProgram
@@ -125,6 +84,7 @@ class Search:
     settings: SearchSettings
     incumbent: Incumbent
     check: Callable[[], None]
+    rule: Branching = "dual"
     nodes: int = 0
     children: int = 0
     pivots: int = 0
@@ -334,7 +294,7 @@ class Search:
     def _candidates(self, tableau: Tableau, depth: int, gap: float) -> tuple[list[int], int]:
         """Nodes to branch on, the most promising first, and how many are worth a look at their children."""
         term = self.pool.term
-        if self.settings.branching == "mixture" and term is not None and tableau.status == simplex.OPTIMAL:
+        if self.rule == "mixture" and term is not None and tableau.status == simplex.OPTIMAL:
             x, _ = tableau.point()
             self._worked(cut_steps(term, 2 * int(np.count_nonzero(x)), 0))
             order = [v for v in mixture_order(self.program, term, x, self._hub) if self._undecided(v)]
