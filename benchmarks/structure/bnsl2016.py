@@ -7,8 +7,8 @@
 
 ``run`` rebuilds the instances whose data are at hand (data_rows_score-ess-parents), holds the number of parent sets
 against the published one and solves each, those that were solved soonest first; a row a case is appended, and what is
-in the file already is not run again. ``--minutes`` ends it after so many processor minutes. ``files`` does the same with
-the .jkl files. ``table`` counts what was solved in which time, ``draw`` makes a picture of it.
+in the file already is not run again. ``--minutes`` ends it after so many processor minutes. ``files`` does the same
+with the .jkl files. ``table`` counts what was solved in which time, ``draw`` makes a picture of it.
 
 Seconds are processor seconds of one thread from the scores to the certificate; scoring is not counted, as published.
 The published ones (BNSL-2016 of the algorithm selection library: Malone, Kangas, Jarvisalo, Koivisto, Myllymaki) were

@@ -190,8 +190,8 @@ class _Lines:
             score = math.nan
         if not math.isfinite(score):
             self.fail(
-                f"{shown(words[0][:40])} is not a finite score; mend it, or leave the set out, if "
-                f"{self.above} has no fewer lines than it says"
+                f"{shown(words[0][:40])} is not a finite score; mend it or leave the set out, or perhaps {self.above} "
+                "has fewer lines than it says"
             )
         parents = tuple(self.known(parent, n_variables) for parent in words[2:])
         if (

@@ -88,7 +88,7 @@ def test_blank_lines_are_passed_over(tmp_path: Path) -> None:
         (
             "a 2",
             "a 3",
-            "line 5: 'b' is not a finite score; mend it, .* if 'a' in line 2 has no fewer lines than it says",
+            "line 5: 'b' is not a finite score; .* perhaps 'a' in line 2 has fewer lines",
         ),
         ("a 2", "a 0", "line 2: 'a' has no parent set; give it at least the one without parents"),
         ("-10.5 0", "-10.5 2 c b", r"line 4: 'a' has the parent set \['b', 'c'\] in line 3 too; remove one"),
