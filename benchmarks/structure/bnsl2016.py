@@ -7,8 +7,8 @@
 
 ``run`` rebuilds the instances whose data are at hand (data_rows_score-ess-parents), holds the number of parent sets
 against the published one and solves each, those that were solved soonest first; a row a case is appended, and what is
-in the file already is not run again. ``--minutes`` ends it after so many processor minutes. ``files`` does the same with
-the .jkl files. ``table`` counts what was solved in which time, ``draw`` makes a picture of it.
+in the file already is not run again. ``--minutes`` ends it after so many processor minutes. ``files`` does the same
+with the .jkl files. ``table`` counts what was solved in which time, ``draw`` makes a picture of it.
 
 Seconds are processor seconds of one thread from the scores to the certificate; scoring is not counted, as published.
 The published ones (BNSL-2016 of the algorithm selection library: Malone, Kangas, Jarvisalo, Koivisto, Myllymaki) were
@@ -175,10 +175,10 @@ def ours(out: Path) -> dict[str, dict[str, str]]:
         return {row["instance"]: row for row in csv.DictReader(stream)}
 
 
-def seconds_by_solver(folder: Path, out: Path) -> tuple[dict[str, list[float]], int]:
-    """Seconds of each solver on the instances that were run here and hold the published parent sets."""
+def seconds_by_solver(folder: Path, out: Path, *, built: bool) -> tuple[dict[str, list[float]], int]:
+    """Seconds of each solver on the instances that were run here, or on those that could be built."""
     theirs = published(folder)
-    run = {name: row for name, row in ours(out).items() if name in theirs}
+    run = {name: r for name, r in ours(out).items() if name in theirs and not (built and r["status"] == "NOT BUILT")}
     found = {"mmbn_opt": [float(r["cpu_seconds"]) if r["status"] == "OPTIMAL" else math.inf for r in run.values()]}
     for label, key in PUBLISHED.items():
         found[label] = [solved_in(theirs[name][key]) for name in run]
@@ -186,9 +186,18 @@ def seconds_by_solver(folder: Path, out: Path) -> tuple[dict[str, list[float]], 
 
 
 def table(folder: Path, out: Path) -> None:
-    """How many were solved within which time."""
-    found, total = seconds_by_solver(folder, out)
-    print(f"| {total} instances, solved within | " + " | ".join(f"{limit} s" for limit in LIMITS) + " |")
+    """How many were solved within which time: of all that were run, and of those that could be built."""
+    for built in (False, True):
+        _table(folder, out, built=built)
+
+
+def _table(folder: Path, out: Path, *, built: bool) -> None:
+    found, total = seconds_by_solver(folder, out, built=built)
+    print(
+        f"| {total} {'built' if built else 'instances'}, solved within | "
+        + " | ".join(f"{limit} s" for limit in LIMITS)
+        + " |"
+    )
     print("|---|" + "---|" * len(LIMITS))
     for label, seconds in found.items():
         counts = [str(sum(s <= limit for s in seconds)) for limit in LIMITS]
@@ -202,7 +211,7 @@ def draw(folder: Path, out: Path) -> None:
     """Solved against time, a step for each instance."""
     import matplotlib.pyplot as plt
 
-    found, total = seconds_by_solver(folder, out)
+    found, total = seconds_by_solver(folder, out, built=False)
     figure, axes = plt.subplots(figsize=(7, 4.2))
     for (label, seconds), dashes in zip(found.items(), ("-", "--", "-.", ":", (0, (1, 3))), strict=True):
         ranked = sorted(s for s in seconds if math.isfinite(s))

@@ -136,7 +136,7 @@ class _Lines:
         words = line.split(None, limit)
         if n_words is not None and len(words) != n_words:
             hint = ", a variable and the number of its parent sets" * (n_words > 1)
-            more = f"; {self.above} has more lines than it says?" if self.above else ""
+            more = f"; perhaps {self.above} has more lines than it says" if self.above else ""
             found = len(line.split(None, 20))
             self.fail(f"expected {n_words} word{'s' if n_words > 1 else ''}{hint}, found {found}{more}")
         return words
@@ -189,7 +189,10 @@ class _Lines:
         except ValueError:
             score = math.nan
         if not math.isfinite(score):
-            self.fail(f"{shown(words[0][:40])} is not a finite score; {self.above} has fewer lines than it says?")
+            self.fail(
+                f"{shown(words[0][:40])} is not a finite score; mend it or leave the set out, or perhaps {self.above} "
+                "has fewer lines than it says"
+            )
         parents = tuple(self.known(parent, n_variables) for parent in words[2:])
         if (
             len(words) < 2

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import signal
 import time
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
 from mmbn_opt.results.trace import BoundTrace
 from mmbn_opt.solvers.base import Availability, Solver, SolverEvent, SolverResult, program_bounds
+from mmbn_opt.solvers.choice.scip_cuts import ScipCutsSolver
 from mmbn_opt.solving import dispatch
+from mmbn_opt.solving.dispatch import choose_solver
 
 
 @pytest.fixture
@@ -206,3 +209,35 @@ def test_an_interrupt_that_a_library_swallows_still_ends_the_run() -> None:
     assert result.termination_status is mm.TerminationStatus.INTERRUPTED
     assert result.certificate.ok
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def scored(n_nodes: int, n_sets: int) -> mm.LocalScoreStructure:
+    """Local scores of so many sets a node, none of which another dominates."""
+    names = [f"v{i}" for i in range(n_nodes)]
+    pairs = list(combinations(range(n_nodes), 2))
+    scores: dict[str, list[tuple[float, tuple[str, ...]]]] = {}
+    for node, name in enumerate(names):
+        sets = [(names[a], names[b]) for a, b in pairs if node not in (a, b)][: n_sets - 1]
+        scores[name] = [(-3.0, ()), *((-2.0 + k / 1000, s) for k, s in enumerate(sets))]
+    return mm.LocalScoreStructure(scores)
+
+
+@pytest.mark.parametrize(
+    ("n_nodes", "n_sets", "with_scip", "without"),
+    [
+        (25, 100, "subset_search", "subset_search"),
+        (26, 100, "scip_cuts", "branch_and_cut"),
+        (37, 17, "scip_cuts", "branch_and_cut"),  # as alarm with 100 rows
+        (35, 300, "subset_search", "subset_search"),  # as mildew
+        (41, 300, "scip_cuts", "branch_and_cut"),
+    ],
+)
+def test_auto_chooses_for_local_scores_by_nodes_and_sets_a_node(n_nodes, n_sets, with_scip, without, monkeypatch):
+    form = scored(n_nodes, n_sets)
+    assert form.candidates.n_columns == n_nodes * n_sets
+    if ScipCutsSolver.availability().available:
+        chosen, kind, rule = choose_solver(form, "auto")
+        assert (chosen.name, kind) == (with_scip, ProgramKind.LINEAR_CHOICE)
+        assert rule.startswith("auto: ")
+    monkeypatch.setattr(ScipCutsSolver, "availability", classmethod(lambda cls: Availability(False, None, "absent")))
+    assert choose_solver(form, "auto")[0].name == without
