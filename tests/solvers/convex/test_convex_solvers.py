@@ -20,11 +20,12 @@ from mmbn_opt.solvers.convex.interior_point import InteriorPointSolver
 from mmbn_opt.solvers.convex.ipopt import IpoptSolver
 from mmbn_opt.solvers.convex.linear_form import LinearFormSolver
 from mmbn_opt.solvers.convex.log_barrier import LogBarrierSolver
+from mmbn_opt.solvers.convex.proximal_newton import ProximalNewtonSolver
 
 BUILT_IN = [ClarabelSolver, EcosSolver, LogBarrierSolver, InteriorPointSolver, ConvexChainSolver]
 # IPOPT comes with an extra.
 ACCURATE = [*BUILT_IN, *([IpoptSolver] if IpoptSolver.is_available() else [])]
-ALL = [*ACCURATE, ScsSolver, FirstOrderSolver]
+ALL = [*ACCURATE, ScsSolver, FirstOrderSolver, ProximalNewtonSolver]
 
 
 def random_data(seed, n_rows=60, n_features=3, n_states=3, n_classes=3, noise=0.3):
