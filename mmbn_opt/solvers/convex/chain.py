@@ -33,12 +33,13 @@ LONGEST_WARM = 3.0
 
 @dataclass(frozen=True)
 class ConvexChainSolver(Solver):
-    """First-order method and interior point in turns, Clarabel where one gives up; for a linear form HiGHS first.
+    """First-order method, then proximal Newton steps and an interior point in turns; for a linear form HiGHS first.
 
-    Each has half of the time limit, unless another has closed the gap: the chain never ends worse than its best member
-    would with half the time. The built-in ones go on where they were; whoever begins, begins at the best point so far.
-    Without a limit turns grow with the time spent, and whoever makes no progress any more is left. The raw status lists
-    what each of them said.
+    The first-order method has the first seconds. Then the proximal Newton method goes on from its point, beside it,
+    with a floor alone and where dense matrices will do, the interior point; each has half of the time limit, unless
+    another has closed the gap: the chain never ends worse than its best member would with half the time. Where one
+    gives up, those that have waited take over, Clarabel too. Each goes on where it was. Without a limit turns grow with
+    the time spent, and whoever makes no progress any more is left. The raw status lists what each of them said.
     """
 
     name: ClassVar[str] = "convex"
