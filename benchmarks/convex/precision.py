@@ -34,10 +34,11 @@ FIELDS = ("task", "parameters", "samples", "classes", "solver", *(f"to_{x:g}" fo
 
 
 def measure(task, name, seconds):
+    from run import load
+
     import mmbn_opt as mm
     from mmbn_opt.exceptions import MmbnError
     from mmbn_opt.solvers import get_solver_class
-    from run import load
 
     source, gamma, normalization, structure = TASKS[task]
     data = load(source)
