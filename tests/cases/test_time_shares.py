@@ -16,6 +16,7 @@ from mmbn_opt.solvers.convex.chain import ConvexChainSolver
 from mmbn_opt.solvers.convex.cvxpy_conic import ClarabelSolver
 from mmbn_opt.solvers.convex.first_order import FirstOrderSolver
 from mmbn_opt.solvers.convex.interior_point import InteriorPointSolver
+from mmbn_opt.solvers.convex.proximal_newton import ProximalNewtonSolver
 
 REL_GAP = 1e-4
 
@@ -50,7 +51,7 @@ def test_011_the_chain_never_ends_worse_than_its_best_member_with_half_the_time(
     relaxation = problem(name, normalization)
     program = relaxation.build()
     start = relaxation.encode(relaxation.maximum_likelihood)
-    members = [FirstOrderSolver] + [InteriorPointSolver] * (name == "nb")
+    members = [FirstOrderSolver, ProximalNewtonSolver] + [InteriorPointSolver] * (name == "nb")
     for kind in members:
         kind(time_limit=0.2).solve(program)  # compiles the kernels
     chain = gap(ConvexChainSolver, program, start, limit)

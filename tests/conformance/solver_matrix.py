@@ -9,6 +9,7 @@ MATRICES: dict[ProgramKind, tuple[str, ...]] = {
     ProgramKind.CONVEX: (
         "convex",
         "interior_point",
+        "proximal_newton",
         "first_order",
         "barrier",
         "clarabel",
@@ -17,7 +18,7 @@ MATRICES: dict[ProgramKind, tuple[str, ...]] = {
         "highs_lp",
         "ipopt",
     ),
-    ProgramKind.QUADRATIC: ("clarabel_qp",),
+    ProgramKind.QUADRATIC: ("clarabel_qp", "proximal_newton"),
     ProgramKind.NONLINEAR: (
         "conjugate_gradient",
         "lbfgs",

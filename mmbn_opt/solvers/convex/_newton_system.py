@@ -19,7 +19,7 @@ __all__ = ["NewtonSystem"]
 
 logger = logging.getLogger(__name__)
 
-RIDGES = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
+RIDGES = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1)
 """Shares of the diagonal that are added when the factorization fails."""
 
 
@@ -106,4 +106,4 @@ def _factorize(matrix: FloatArray) -> tuple[FloatArray, bool]:
             continue
         if np.isfinite(factor.diagonal()).all():
             return factor, lower
-    raise LinAlgError("the Newton system is not positive definite, even with a ridge of 1e-4 of its diagonal")
+    raise LinAlgError("the Newton system is not positive definite, even with a ridge of a tenth of its diagonal")

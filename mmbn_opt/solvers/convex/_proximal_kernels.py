@@ -161,9 +161,9 @@ def _product(ptr, entries, curvature, diagonal, low, high, row_weight, share, x,
 
 
 @kernel(fastmath=True)
-def conjugate_steps(
+def conjugate_steps(  # type: ignore[no-untyped-def]
     ptr, entries, curvature, diagonal, low, high, row_weight, share, inverse, count, least, x, r, d, work, scores, rz
-):  # type: ignore[no-untyped-def]
+):
     """At most `count` steps of preconditioned conjugate gradients, until the squared residual is `least`.
 
     x, its residual r and the direction d go on from one call to the next (d empty, that is zero, at the first); each

@@ -166,7 +166,7 @@ class ProximalState:
                 self._trial,
             )  # fmt: skip
             pulled = float((self.metric * (point - anchor)) @ change) / self.length
-            return fixed + float(of_samples) + self.holder.slope(point, change) + pulled
+            return float(fixed + of_samples + self.holder.slope(point, change) + pulled)
 
         low, low_slope, high, high_slope = 0.0, first, 1.0, slope(1.0)
         if high_slope <= FLAT * abs(first):

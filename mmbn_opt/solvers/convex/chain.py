@@ -27,16 +27,19 @@ CONE_SECONDS, CONE_SECONDS_AN_ENTRY = 0.5, 2.5e-5
 """A cone solver has never ended sooner: a process of its own, the model, and ten iterations."""
 WARM_GAP = 1e-3
 """Relative gap at which the first-order method lets the interior point begin."""
+LONGEST_WARM = 3.0
+"""Seconds of the first-order method's first turn, at most."""
 
 
 @dataclass(frozen=True)
 class ConvexChainSolver(Solver):
-    """First-order method and interior point in turns, Clarabel where one gives up; for a linear form HiGHS first.
+    """First-order method, then proximal Newton steps and an interior point in turns; for a linear form HiGHS first.
 
-    Each has half of the time limit, unless another has closed the gap: the chain never ends worse than its best member
-    would with half the time. The built-in ones go on where they were; whoever begins, begins at the best point so far.
-    Without a limit turns grow with the time spent, and whoever makes no progress any more is left. The raw status lists
-    what each of them said.
+    The first-order method has the first seconds. Then the proximal Newton method goes on from its point, beside it,
+    with a floor alone and where dense matrices will do, the interior point; each has half of the time limit, unless
+    another has closed the gap: the chain never ends worse than its best member would with half the time. Where one
+    gives up, those that have waited take over, Clarabel too. Each goes on where it was. Without a limit turns grow with
+    the time spent, and whoever makes no progress any more is left. The raw status lists what each of them said.
     """
 
     name: ClassVar[str] = "convex"
@@ -90,6 +93,7 @@ class ConvexChainSolver(Solver):
         from .first_order import FirstOrderSolver
         from .interior_point import InteriorPointSolver, expected_warm_seconds, iteration_seconds
         from .linear_form import LinearFormSolver
+        from .proximal_newton import ProximalNewtonSolver
 
         common: dict[str, Any] = {
             "rel_gap": self.rel_gap,
@@ -98,30 +102,45 @@ class ConvexChainSolver(Solver):
             "seed": self.seed,
         }
 
+        parting: list[FloatArray] = []
+
         def first_order(callback: SolverCallback) -> Any:
             return FirstOrderSolver(time_limit=_left(run), **common).steps(program, callback, run.best)
+
+        def proximal_newton(callback: SolverCallback) -> Any:
+            assert run.best is not None
+            # From here on it does all that the first-order method could; the interior point needs what that has left:
+            # a point in the middle, and not one that is nearly at a vertex.
+            first.reserve = True
+            parting.append(run.best)
+            engine = ProximalNewtonSolver(
+                time_limit=_left(run), warm_seconds=0.0, multipliers=first.multipliers, **common
+            )
+            return engine.steps(program, callback, run.best)
 
         def interior_point(callback: SolverCallback) -> Any:
             engine = InteriorPointSolver(
                 time_limit=_left(run), warm_seconds=0.0, multipliers=first.multipliers, **common
             )
-            return engine.steps(program, callback, run.best)
+            return engine.steps(program, callback, parting[0] if parting else run.best)
 
-        dense = not program.is_linear and program.margins.n_parameters <= DENSE_PARAMETERS
         first = ResumableLink(
             FirstOrderSolver.name,
             run,
             first_order,
-            first_turn=expected_warm_seconds(program) if dense else 1.0,
+            first_turn=min(expected_warm_seconds(program), LONGEST_WARM),
             pause=max(WARM_GAP, self.rel_gap),
             closing=run.closing,
         )
         links: list[ChainLink] = [first]
         if program.is_linear:
             links.append(AnewLink(LinearFormSolver(**common), program, run, eager=True))
-        elif dense:
-            step = iteration_seconds(program)
-            links.append(ResumableLink(InteriorPointSolver.name, run, interior_point, step=step))
+        else:
+            links.append(ResumableLink(ProximalNewtonSolver.name, run, proximal_newton))
+            if program.margins.n_parameters <= DENSE_PARAMETERS:
+                # With a likelihood term the rows are curved, and the proximal method is far ahead.
+                step, curved = iteration_seconds(program), bool(program.linear.any())
+                links.append(ResumableLink(InteriorPointSolver.name, run, interior_point, step=step, reserve=curved))
         if program.size.nonzeros <= CONE_NONZEROS and ClarabelSolver.is_available():
             least = CONE_SECONDS + CONE_SECONDS_AN_ENTRY * program.size.nonzeros
             links.append(AnewLink(ClarabelSolver(**common), program, run, least=least, reserve=len(links) > 1))

@@ -78,34 +78,39 @@ class ProximalNewtonSolver(BuiltInConvexSolver):
         run = ConvexRun(self, program, callback, start)
         status, raw = TerminationStatus.ITERATION_LIMIT, "round limit"
         known, warm = self.multipliers, 0.0
-        state: ProximalState | None = None
+        begun: list[ProximalState] = []
         with run.until_ended() as ends:
-            if isinstance(program, ConvexProgram) and self.warm_seconds > 0.0:
+            if isinstance(program, ConvexProgram) and self.warm_seconds > 0.0 and not run.should_stop():
                 known, warm = warm_start(self, program, run, self.warm_seconds)
             assert run.best is not None
-            state = ProximalState(program, run.best, known)
-            run.offer_multipliers(state.rivals)
-            while not run.should_stop() and state.rounds < self.max_rounds:
-                for _ in state.round():
+            if not run.should_stop():
+                begun.append(ProximalState(program, run.best, known))
+                run.offer_multipliers(begun[0].rivals)
+            while begun and not run.should_stop() and begun[0].rounds < self.max_rounds:
+                for _ in begun[0].round():
                     yield run
                     if run.should_stop() or run.budget.left() < run.closing:
                         break
                 else:
-                    self._report(run, state)
-                    if state.is_stuck(run.bounds.gap_abs):
+                    self._report(run, begun[0])
+                    if begun[0].is_stuck(run.bounds.gap_abs):
                         status, raw = TerminationStatus.SLOW_PROGRESS, "the gap no longer falls"
                         break
                     continue
                 break
-        if state is not None and not run.closed():
-            self._report(run, state)
+        counts: dict[str, int] = {}
+        for state in begun:
+            if not run.closed():
+                self._report(run, state)
+            counts = {
+                "rounds": state.rounds,
+                "newton_steps": state.newton_steps,
+                "gradient_steps": state.gradient_steps,
+            }
         if ends:
             status, raw = ends[0].status, ends[0].words
         if run.closed():
             raw = "gap closed"
-        counts = {} if state is None else {
-            "rounds": state.rounds, "newton_steps": state.newton_steps, "gradient_steps": state.gradient_steps,
-        }  # fmt: skip
         return run.result(status, raw, stats={"warm_sec": warm, **counts})
 
     def _report(self, run: ConvexRun, state: ProximalState) -> None:

@@ -20,11 +20,12 @@ from mmbn_opt.solvers.convex.interior_point import InteriorPointSolver
 from mmbn_opt.solvers.convex.ipopt import IpoptSolver
 from mmbn_opt.solvers.convex.linear_form import LinearFormSolver
 from mmbn_opt.solvers.convex.log_barrier import LogBarrierSolver
+from mmbn_opt.solvers.convex.proximal_newton import ProximalNewtonSolver
 
 BUILT_IN = [ClarabelSolver, EcosSolver, LogBarrierSolver, InteriorPointSolver, ConvexChainSolver]
 # IPOPT comes with an extra.
 ACCURATE = [*BUILT_IN, *([IpoptSolver] if IpoptSolver.is_available() else [])]
-ALL = [*ACCURATE, ScsSolver, FirstOrderSolver]
+ALL = [*ACCURATE, ScsSolver, FirstOrderSolver, ProximalNewtonSolver]
 
 
 def random_data(seed, n_rows=60, n_features=3, n_states=3, n_classes=3, noise=0.3):
@@ -223,11 +224,12 @@ def test_a_better_start_than_the_answer_is_kept(solver):
 
 @pytest.mark.parametrize("solver", [*ALL, LinearFormSolver])
 def test_wrong_programs_and_starts_are_refused(solver):
-    with pytest.raises(InputError, match="solves convex programs, got NonlinearProgram"):
+    with pytest.raises(InputError, match=r"solves convex programs.*, got NonlinearProgram"):
         solver().solve(NonlinearProgram(lambda x: (float(x @ x), 2 * x), x0=np.zeros(2)))
     with pytest.raises(InputError, match=r"start has shape \(3,\)"):
         solver().solve(PROBLEMS[0].build(), start=np.zeros(3))
-    assert solver.accepts == {ProgramKind.CONVEX}
+    also = {ProgramKind.QUADRATIC} if solver is ProximalNewtonSolver else set()
+    assert solver.accepts == {ProgramKind.CONVEX} | also
     assert solver.is_available()
     assert solver.version()
 
