@@ -17,6 +17,9 @@ class Drawing(str):
 
     __slots__ = ()
 
+    def __repr__(self) -> str:
+        return f"<drawing, {len(self):,} characters of SVG>"
+
     def _repr_svg_(self) -> str:
         return str(self)
 

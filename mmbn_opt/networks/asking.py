@@ -120,4 +120,5 @@ def as_table(answer: FloatArray, states: pd.Index, case: Evidence) -> Any:
 def _labels_of(variable: DiscreteVariable) -> pd.Index:
     labels = variable.labels
     # The type is said, since pandas would turn objects that are texts into Arrow's, which can't hold every text.
-    return pd.Index(labels, dtype=labels.dtype, name=variable.name)
+    index: pd.Index = pd.Index(labels, dtype=labels.dtype, name=variable.name)
+    return index

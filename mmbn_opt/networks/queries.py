@@ -65,7 +65,7 @@ class NetworkQueries(Asked):
         >>> network.query("x0", {"class": "yes"}).round(3).to_dict()
         {'x': 0.333, 'y': 0.667}
         >>> network.query("class", {"x0": {"x": 0.9, "y": 0.3}}).round(3).to_dict()
-        {'no': 0.724, 'yes': 0.276}
+        {'no': 0.725, 'yes': 0.275}
         """
         check_arguments(NetworkQueries.query, locals())
         nodes = numbers_of(self.structure.names, targets)
