@@ -5,8 +5,8 @@ Usage: ``python benchmarks/calibration/log_loss.py [data set ...] [--folds N] [-
 stopped goes on where it was. ``raw_log_loss`` and ``raw_error`` are of the same fitted model without its calibration.
 Columns are categorical or numeric as the data's manifest says; a missing cell is a state to networks, and the median or
 a category of its own to the others, which get categories one by one (one-hot) and numbers standardised.
-Searches and relaxations get a time limit, mixtures three of them, since they solve a program a pair of classes; seconds
-are processor time of fit and prediction.
+Searches, relaxations and mixtures get a time limit, in which a calibration must find its time too; seconds are
+processor time of fit and prediction.
 """
 
 import argparse
@@ -88,7 +88,7 @@ def classifiers(kinds: dict[str, str], limit: float) -> dict[str, Callable[[], B
         "cg-cl nb": lambda: mm.MaxMarginBayesClassifier("nb", "cg-cl", **ours),
         "relaxation nb": lambda: mm.MaxMarginBayesClassifier("nb", "relaxation", time_limit=limit, **ours),
         "structure": lambda: mm.MaxMarginStructureClassifier(time_limit=limit, **ours),
-        "cmm": lambda: make_pipeline(as_numbers(kinds, dense), mm.CMMClassifier(time_limit=3 * limit)),
+        "cmm": lambda: make_pipeline(as_numbers(kinds, dense), mm.CMMClassifier(time_limit=limit)),
         "logistic regression": lambda: make_pipeline(as_numbers(kinds, dense), LogisticRegression(max_iter=2000)),
         "histogram boosting": lambda: make_pipeline(as_numbers(kinds, ordinal), boosting),
         "CalibratedClassifierCV cg-mm nb": lambda: CalibratedClassifierCV(

@@ -1,13 +1,14 @@
 """From a raw table to discrete data: column kinds, discretization, missing cells; the same choices everywhere."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from mmbn_opt._arguments import check_arguments, listed, shown
+from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data._mdlp import interval_labels, mdlp_cut_points
 from mmbn_opt.data.cells import (
     are_moments,
@@ -51,11 +52,14 @@ class Preparation:
     kinds : dict of str to {"categorical", "numeric"}
         Kind of every feature.
     missing : {"error", "drop", "state"}
+    numbers : mapping from feature to float64 array (n_samples,)
+        The numeric columns as they were before they were cut.
     """
 
     data: DiscreteDataset
     kinds: Mapping[str, Kind]
     missing: MissingPolicy
+    numbers: Mapping[str, FloatArray] = field(default_factory=dict, repr=False)
 
     def apply(self, frame: Any, *, unseen: Unseen = "error") -> DiscreteDataset:
         """Other rows in the same codes (a test part): same cuts, same states, same missing policy."""
@@ -218,7 +222,8 @@ def prepare(
         *label_findings(labels, target, weight, unlabelled=int(frame[target].isna().sum())),
     )
     tell(remarks)
-    return Preparation(replace(data, n_dropped=n_rows - len(table), remarks=remarks), found, missing)
+    numbers = {name: table[name].to_numpy(dtype=np.float64) for name in numeric}
+    return Preparation(replace(data, n_dropped=n_rows - len(table), remarks=remarks), found, missing, numbers)
 
 
 def _as_numbers(name: str, values: pd.Series) -> pd.Series:

@@ -163,7 +163,7 @@ class DiscreteClassifier(FittedHTML, WeightedScore, CountUpdates, Explaining, Cl
             tell(self, "%d rows, %d features, %d classes", data.n_samples, data.n_features, data.n_classes)
             learned = self._learn(preparation.data, began)
             self._store(preparation, classes, learned)
-            self.calibration_ = self._calibrated(data, learned, began)
+            self.calibration_ = self._calibrated(preparation, learned, began)
             tell(self, "%s", self.calibration_)
             results = learned.result, learned.attributes.get("parameter_result_")
             tell(self, "fitted in %.2f s: %.4f of the training rows right", now() - began, self.training_accuracy_)
@@ -193,15 +193,15 @@ class DiscreteClassifier(FittedHTML, WeightedScore, CountUpdates, Explaining, Cl
         """Whether the classifier is trained for its decisions, so that its probabilities are too sure by themselves."""
         return False
 
-    def _calibrated(self, data: DiscreteDataset, learned: Learned, began: float) -> Calibration:
+    def _calibrated(self, preparation: Preparation, learned: Learned, began: float) -> Calibration:
         given = given_calibration(self.calibration, trained=self._is_trained)
         if given is not None:
             return given
         if learned.again is None:
             return Calibration(reason="nothing can be learned again from parts of the rows")
         return calibrate(
-            data, learned.again, seed=seed_of(self.random_state), n_jobs=self.n_jobs,
-            seconds=seconds_left(self.time_limit, began),
+            preparation.data, learned.again, numbers=preparation.numbers, seed=seed_of(self.random_state),
+            n_jobs=self.n_jobs, seconds=seconds_left(self.time_limit, began),
         )  # fmt: skip
 
     def _seconds(self, began: float, share: float) -> float | None:

@@ -11,7 +11,7 @@ from mmbn_opt._arguments import checked_number, is_number
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt._budget import OutOfTime, leaving_when, now, stop_asked, until_interrupted
 from mmbn_opt.data.discrete import DiscreteDataset
-from mmbn_opt.data.folds import weighed_parts
+from mmbn_opt.data.recutting import RawNumbers
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.networks.network import BayesianNetwork
@@ -104,6 +104,7 @@ def calibrate(
     data: DiscreteDataset,
     learn: Callable[[DiscreteDataset, float | None], BayesianNetwork],
     *,
+    numbers: Mapping[str, FloatArray] | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
     seconds: float | None = None,
@@ -116,6 +117,8 @@ def calibrate(
     ----------
     data : DiscreteDataset
     learn : callable (data, seconds) -> BayesianNetwork
+    numbers : mapping from feature to float64 array (n_samples,), or None
+        Columns that were cut: each part is cut anew, so that what is held out has no say in the cut points.
     seed : int
         Of the parts.
     n_jobs : int or None
@@ -141,7 +144,7 @@ def calibrate(
         scores = network.predict_log_proba(held_out)
         return HeldOutScores(scores, held_out.target_codes.astype(np.int64), held_out.sample_weight)
 
-    parts = weighed_parts(data.aggregate(), FOLDS, one_above=ONE_PART_ABOVE, seed=seed)
+    parts = RawNumbers(data, numbers or {}).parts(FOLDS, one_above=ONE_PART_ABOVE, seed=seed)
     return calibrate_on(parts, scored, n_jobs=n_jobs, seconds=seconds)
 
 
