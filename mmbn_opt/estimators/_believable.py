@@ -1,5 +1,6 @@
 """What classifiers share whose probabilities are calibrated: prediction by them or by costs, and the saved model."""
 
+from abc import abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,13 @@ class Believable:
     calibration_: Calibration
     classes_: NDArray[Any]
 
+    @abstractmethod
     def predict_proba(self, X: Any) -> FloatArray:
-        raise NotImplementedError
+        """Calibrated probabilities, (n_samples, n_classes)."""
 
+    @abstractmethod
     def _own_model(self) -> BayesianNetwork | MixtureClassifier:
-        raise NotImplementedError
+        """The fitted model as it is without a calibration."""
 
     @property
     def calibrated_model_(self) -> CalibratedModel:

@@ -1,5 +1,6 @@
 """What classifiers share that say why: terms of one row, changes that would flip it, what each feature is worth."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -34,9 +35,9 @@ class Explaining(Believable):
 
     n_features_in_: int
 
+    @abstractmethod
     def _encoded(self, X: Any) -> NDArray[Any]:
         """Rows in the numbers of the model: codes, or values."""
-        raise NotImplementedError
 
     def explain(self, row: Any, rival: Any = None, label: Any = None) -> Explanation:
         """Split the log-odds of a prediction into one term a node, which add up to them.
@@ -141,8 +142,9 @@ class Explaining(Believable):
         html: str = delegate("classifier_report")(self._own_result(), self.calibration_, path, **known)
         return html
 
+    @abstractmethod
     def _own_result(self) -> Result:
-        raise NotImplementedError
+        """The result of the run that the model is from."""
 
     def _own_model_fitted(self) -> BayesianNetwork | MixtureClassifier:
         check_is_fitted(self, "calibration_")

@@ -21,7 +21,7 @@ def onto_simplex(z, total):  # type: ignore[no-untyped-def]
             if x > shift:
                 kept += 1
                 rest += x
-        if kept == count or kept == 0:
+        if kept >= count or kept == 0:  # more than before: by rounding alone, and for ever
             break
         count = kept
         shift = (rest - total) / count
