@@ -233,7 +233,7 @@ def moment_text(seconds: float) -> str:
     Examples
     --------
     >>> moment_text(86400.0), moment_text(1.5), moment_text(-1e14)
-    ('1970-01-02', '1970-01-01T00:00:01.500000', '-3166918-03-26T14:13:20')
+    ('1970-01-02', '1970-01-01T00:00:01.500000', '-3166904-02-24T14:13:20')
     """
     near = abs(seconds) < _MICROSECONDS_REACH
     text = str(np.datetime64(round(seconds * 1e6), "us") if near else np.datetime64(round(seconds), "s"))

@@ -386,7 +386,7 @@ def test_b11_missing_cells_are_not_told_as_labels() -> None:
 def test_b18_a_label_never_seen_is_not_the_missing_state(model: Any, unseen: str) -> None:
     frame, labels = CARS.drop(columns="class").astype(object), CARS["class"]
     frame.iloc[:60:2, 0] = None
-    fitted = clone(model).set_params(missing="state", unseen=unseen).fit(frame, labels)
+    fitted = clone(model).set_params(missing="state", unseen=unseen, calibration=None).fit(frame, labels)
     network = fitted.network_
     (buying,) = [v for v in network.features if v.name == "buying"]
     assert buying.states[-1] == "<missing>"

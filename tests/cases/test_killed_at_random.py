@@ -51,6 +51,9 @@ class Server:
 
     def start(self, argv: list[str], **extra: Any) -> int:
         self.tag = secrets.token_hex(8)
+        for name in ("stdout", "stderr"):
+            (self.folder / name).unlink(missing_ok=True)  # a fork may be killed before it has emptied them
+            (self.folder / name).touch()
         job = {"argv": argv, "stdout": f"{self.folder}/stdout", "stderr": f"{self.folder}/stderr", "tag": self.tag}
         self.process.stdin.write(json.dumps({**job, **extra}) + "\n")
         self.process.stdin.flush()

@@ -90,7 +90,7 @@ class LocalScoreStructure(ParentSetFormulation):
     max_nonzeros: int = 30_000_000
 
     title: ClassVar[str] = "Structure by given local scores"
-    value_name: ClassVar[str] = "Sum of the local scores"
+    value_name: ClassVar[str] = "Sum of the local scores (nats, or no unit)"
     emits: ClassVar[frozenset[ProgramKind]] = ParentSetFormulation.emits | {ProgramKind.LINEAR_CHOICE}
 
     def __post_init__(self) -> None:
