@@ -192,9 +192,10 @@ def test_a_time_limit_is_kept(solver):
     program = MaxMarginRelaxation(data, mm.naive_bayes(data), gamma=1.0, normalization="floor").build()
     begun = time.monotonic()
     answer = solver(time_limit=2.0).solve(program)
-    # Generous, since machines are shared: without the limit these take far longer.
+    # Generous, since machines are shared: without the limit these take far longer, or see that they get no further.
     assert time.monotonic() - begun < 30.0
-    assert answer.termination_status in (TerminationStatus.TIME_LIMIT, TerminationStatus.OPTIMAL)
+    status = TerminationStatus
+    assert answer.termination_status in (status.TIME_LIMIT, status.OPTIMAL, status.SLOW_PROGRESS)
     assert answer.solution is not None
     assert answer.bounds.is_consistent()
 
