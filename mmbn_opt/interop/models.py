@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from mmbn_opt._arguments import check_arguments
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.interop import mixture_json
 from mmbn_opt.interop._json_document import load_document
@@ -77,6 +78,7 @@ def load_model(path: str | Path) -> BayesianNetwork | MixtureClassifier | Calibr
     >>> loaded.calibration == model.calibration_
     True
     """
+    check_arguments(load_model, locals())
     path = Path(path)
     return load_document(find_model(path)[0] if path.is_dir() else path, _from_dict)
 

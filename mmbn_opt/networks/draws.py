@@ -18,6 +18,13 @@ __all__ = ["NetworkDraws"]
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
+def _generator_of(random_state: RandomState) -> np.random.Generator:
+    if random_state is None or isinstance(random_state, (np.random.Generator, np.random.RandomState)):
+        return np.random.default_rng(random_state)
+    expected = "a whole number >= 0, None, a Generator or a RandomState"
+    return np.random.default_rng(whole("random_state", random_state, expected=expected))
+
+
 class NetworkDraws(Asked):
     """What can be drawn from a `BayesianNetwork`; evidence comes as for `query`."""
 
@@ -50,7 +57,7 @@ class NetworkDraws(Asked):
         check_arguments(NetworkDraws.sample, locals())
         n = whole("n", n)
         case = read_evidence(self.variables, evidence, likelihood)
-        rng = np.random.default_rng(random_state)
+        rng = _generator_of(random_state)
         codes = draw(self.engine, case, n, rng, max_cells)
         if case.index is None:
             index: pd.Index = pd.RangeIndex(n)
@@ -106,7 +113,7 @@ class NetworkDraws(Asked):
         if case.index is not None:
             raise InputError("estimate takes one case of evidence, not a table; call it for each row.")
         refuse_observed(case, nodes, self.variables)
-        rng = np.random.default_rng(random_state)
+        rng = _generator_of(random_state)
         share, error, effective = weigh(self.tables, case, nodes, n_samples, rng)
         answer = pd.DataFrame({"probability": share, "standard_error": error}, index=self.states_of(nodes))
         answer.attrs["effective_samples"] = effective

@@ -206,5 +206,6 @@ class NetworkQueries(Asked):
 
         For one number a row see `probability` with ``log=True``.
         """
+        check_arguments(NetworkQueries.log_likelihood, locals())
         case = read_evidence(self.variables, frame)
         return float(self.engine.answer([], case, max_cells, "The log-likelihood")[:, 0].sum())

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mmbn_opt._arguments import listed, shown
 from mmbn_opt._budget import leave_in_time
@@ -35,13 +36,19 @@ def check_local_scores(local_scores: object) -> None:
         leave_in_time()
         if not isinstance(name, str):
             raise InputError(f"local_scores has the variable {shown(name)}, which is no text; write str(name).")
+        if not isinstance(options, Sequence) or isinstance(options, (str, bytes)):
+            raise InputError(
+                f"local_scores has {shown(options)} for the variable {shown(name)}; give a list of pairs "
+                "(score, (parent, ...))."
+            )
         if not options:
             raise InputError(f"Variable {shown(name)} has no parent set; give it at least the empty one.")
         seen: dict[frozenset[str], float] = {}
         for option in options:
             score, parents = _pair(name, option)
-            key = frozenset(parents)
-            if name in key or not all(p in local_scores for p in parents) or len(key) != len(parents):
+            known = all(isinstance(p, str) and p in local_scores for p in parents)
+            key = frozenset(parents) if known else frozenset()
+            if name in key or not known or len(key) != len(parents):
                 raise InputError(
                     f"Variable {shown(name)} has the impossible parent set [{listed(parents)}]: parents are other "
                     "variables of local_scores, each once."
@@ -54,7 +61,7 @@ def check_local_scores(local_scores: object) -> None:
             seen[key] = score
 
 
-def _pair(name: str, option: object) -> tuple[float, tuple[str, ...]]:
+def _pair(name: str, option: object) -> tuple[float, tuple[Any, ...]]:
     """The pair itself, if it is one."""
     if not (isinstance(option, (tuple, list)) and len(option) == 2) or isinstance(option[1], str):
         raise InputError(

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ..._arguments import checked_number, choice_of, listed
 from ..._arrays import FloatArray
 from ...exceptions import InputError, SizeLimitError
-from ...heuristics.objectives import LinearLoss
 from ...heuristics.order_search import OrderSearch
 from ...heuristics.sparse_candidates import restrict_candidates
 from ...heuristics.trees import naive_bayes, tan_cmi
@@ -34,6 +33,7 @@ from ...scores.predictive import DecomposableScore, family_score, structure_scor
 from ..base import Start
 from .base import StructureFormulation
 from .local_scores import LocalScoreStructure
+from .sum_of_scores import SumOfScores
 
 __all__ = ["DecomposableStructure"]
 
@@ -42,7 +42,7 @@ MOST_SCORED = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class DecomposableStructure(StructureFormulation):
+class DecomposableStructure(SumOfScores, StructureFormulation):
     """Structure with the largest decomposable score.
 
     maximise  ``sum_{i,k} w[i,k] eta[i,k]``  subject to one parent set a node and the rows of ``acyclicity``.
@@ -84,7 +84,6 @@ class DecomposableStructure(StructureFormulation):
 
     title: ClassVar[str] = "Decomposable-score structure"
     value_name: ClassVar[str] = "Score of the structure, nats"
-    emits: ClassVar[frozenset[ProgramKind]] = StructureFormulation.emits | {ProgramKind.LINEAR_CHOICE}
 
     def __new__(cls, *args: Any, **settings: Any) -> "DecomposableStructure":
         """The formulation; a `LocalScoreStructure` where `local_scores` take the place of data."""
@@ -143,20 +142,10 @@ class DecomposableStructure(StructureFormulation):
             )
         return kept, scores[~useless]
 
-    @cached_property
-    def candidates(self) -> CandidateParents:
-        """Parent sets that a structure may choose from; dominated ones are left out."""
-        return self._scored[0]
-
-    @property
-    def column_scores(self) -> FloatArray:
-        """Local score of every column, in nats."""
-        return self._scored[1]
-
     @property
     def local_scores(self) -> FloatArray:
-        """The same as `column_scores`."""
-        return self._scored[1]
+        """Local score of every column, in nats: `column_scores`."""
+        return self.column_scores
 
     def choice_of(self, structure: Structure) -> NDArray[np.intp]:
         """Columns of a structure; a parent set that was left out is replaced by its best subset."""
@@ -178,18 +167,6 @@ class DecomposableStructure(StructureFormulation):
             "were scored anew: each holds a candidate that scores no less"
         )
         return Check("candidates cover the class", missing is None, missing or words)
-
-    def _loss(self) -> LinearLoss:
-        return LinearLoss(self.local_scores)
-
-    def _best_per_node(self) -> FloatArray:
-        return np.maximum.reduceat(self.local_scores, self.candidates.offsets[:-1])
-
-    def _score_part(self) -> tuple[None, FloatArray, FloatArray, FloatArray, float]:
-        """Costs are the distances to each node's best set: small numbers, and an offset that undoes the shift."""
-        best = self._best_per_node()
-        cost = np.repeat(best, np.diff(self.candidates.offsets)) - self.local_scores
-        return None, cost, np.zeros(0), np.zeros(0), -float(best.sum())
 
     def refuse_oversized(self, kind: ProgramKind) -> None:
         """Raise `SizeLimitError` when a network or the row form would be over the limits."""
@@ -225,10 +202,6 @@ class DecomposableStructure(StructureFormulation):
         """
         c = self.candidates.class_index
         return all(not s or (c in s and len(s) <= 2) for options in self.candidates.sets[:c] for s in options)
-
-    def trivial_bound(self) -> float:
-        """Every node with its best parent set, cycles or not."""
-        return float(self._best_per_node().sum())
 
     def evaluate(self, model: BayesianNetwork) -> float:
         """Score of a network's structure on the data."""

@@ -12,7 +12,6 @@ from ..._arguments import check_fields, listed, shown, whole
 from ..._arrays import FloatArray
 from ..._budget import leave_in_time
 from ...exceptions import InputError, SizeLimitError
-from ...heuristics.objectives import LinearLoss
 from ...heuristics.order_search import OrderSearch
 from ...networks.candidates import CandidateParents
 from ...networks.parent_families import EdgeRules
@@ -25,7 +24,8 @@ from ..base import Start
 from ..checks import in_time
 from ..given_starts import moved_start
 from .acyclicity import resolve
-from .parent_sets import Choice, ParentSetFormulation
+from .parent_sets import Choice
+from .sum_of_scores import SumOfScores
 
 __all__ = ["LocalScoreStructure"]
 
@@ -42,7 +42,7 @@ WIDEST = 8
 
 
 @dataclass(frozen=True, eq=False)
-class LocalScoreStructure(ParentSetFormulation):
+class LocalScoreStructure(SumOfScores):
     """Structure with the largest sum of local scores that are given.
 
     maximise  ``sum_{i,k} w[i,k] eta[i,k]``  subject to one listed parent set a node and the rows of ``acyclicity``.
@@ -90,8 +90,7 @@ class LocalScoreStructure(ParentSetFormulation):
     max_nonzeros: int = 30_000_000
 
     title: ClassVar[str] = "Structure by given local scores"
-    value_name: ClassVar[str] = "Sum of the local scores (nats, or no unit)"
-    emits: ClassVar[frozenset[ProgramKind]] = ParentSetFormulation.emits | {ProgramKind.LINEAR_CHOICE}
+    value_name: ClassVar[str] = "Sum of the local scores, no unit"
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -116,8 +115,13 @@ class LocalScoreStructure(ParentSetFormulation):
 
     @property
     def n_samples(self) -> int:
-        """None: the objective is a sum of local scores."""
+        """No rows: the objective is a sum of local scores."""
         return 0
+
+    @property
+    def samples(self) -> None:
+        """None: there are no rows."""
+        return None
 
     @property
     def source_in_words(self) -> str:
@@ -173,16 +177,6 @@ class LocalScoreStructure(ParentSetFormulation):
         useless = dominated_columns(everything, scores)
         return everything.without(useless), scores[~useless]
 
-    @cached_property
-    def candidates(self) -> CandidateParents:
-        """Parent sets that a structure may choose from; dominated ones are left out."""
-        return self._scored[0]
-
-    @property
-    def column_scores(self) -> FloatArray:
-        """Local score of every column."""
-        return self._scored[1]
-
     def _structure(self, model: Structure) -> Structure:
         return model
 
@@ -204,18 +198,6 @@ class LocalScoreStructure(ParentSetFormulation):
         first = int(self.candidates.offsets[node])
         inside = [first + k for k, s in enumerate(self.candidates.sets[node]) if allowed.issuperset(s)]
         return max(inside, key=lambda k: float(self.column_scores[k]), default=-1)
-
-    def _loss(self) -> LinearLoss:
-        return LinearLoss(self.column_scores)
-
-    def _best_per_node(self) -> FloatArray:
-        return np.maximum.reduceat(self.column_scores, self.candidates.offsets[:-1])
-
-    def _score_part(self) -> tuple[None, FloatArray, FloatArray, FloatArray, float]:
-        """Costs are the distances to each node's best set: small numbers, and an offset that undoes the shift."""
-        best = self._best_per_node()
-        cost = np.repeat(best, np.diff(self.candidates.offsets)) - self.column_scores
-        return None, cost, np.zeros(0), np.zeros(0), -float(best.sum())
 
     def trivial_start(self) -> Start:
         """One variable after another with the best listed set among those before it; the smallest sets come first."""
@@ -258,10 +240,6 @@ class LocalScoreStructure(ParentSetFormulation):
     def adopt(self, model: Any, kind: ProgramKind) -> Structure:
         """A structure, edges or a network as a start: by names, moved into the class."""
         return moved_start(model, self.node_names, self.nearest)
-
-    def trivial_bound(self) -> float:
-        """Every node with its best parent set, cycles or not."""
-        return float(self._best_per_node().sum())
 
     def evaluate(self, model: Structure) -> float:
         """Sum of the scores as they were given."""
