@@ -8,13 +8,13 @@ from mmbn_opt._arrays import FloatArray, kernel
 IntArray = NDArray[np.int32]
 
 
-_NOT_A_RIVAL = -1e300
+NOT_A_RIVAL = -1e300
 
 
 @kernel(nogil=True, fastmath={"nnan", "nsz"})
-def _rival_score(rest: FloatArray, entries: FloatArray) -> float:
+def rival_score(rest: FloatArray, entries: FloatArray) -> float:
     """``max_c rest[c] + entries[c]``, in a form that compilers vectorise."""
-    rival = _NOT_A_RIVAL
+    rival = NOT_A_RIVAL
     for c in range(len(rest)):
         value = rest[c] + entries[c]
         if value > rival:
@@ -52,7 +52,7 @@ def best_replacement(
         if not binary:
             for c in range(n_classes):
                 rest[i, c] = scores[m, c] - table[row, c]
-            rest[i, label] = _NOT_A_RIVAL
+            rest[i, label] = NOT_A_RIVAL
     best_column, best_loss = -1, cutoff
     looked = n_samples
     for column in columns:
@@ -63,7 +63,7 @@ def best_replacement(
             row = index[column, m]
             margin = own[i] + table[row, labels[m]]
             if not binary:
-                margin -= _rival_score(rest[i], table[row])
+                margin -= rival_score(rest[i], table[row])
             if margin < gamma:
                 loss += weight[m] * (gamma - margin)
                 if loss >= best_loss:

@@ -8,6 +8,7 @@ from mmbn_opt._arrays import BoolArray, FloatArray, IntArray, kernel
 from mmbn_opt.networks._elimination_desk import (
     Book,
     Codes,
+    Desk,
     add_up,
     at_chosen,
     enter,
@@ -42,6 +43,39 @@ def _weigh(
 
 
 @kernel(nogil=True)
+def _with_room(book: Book, tables: FloatArray) -> FloatArray:
+    """The tables, and room for all messages behind them."""
+    store = np.empty(book.message_start[-1])
+    store[: tables.size] = tables
+    return store
+
+
+@kernel(nogil=True)
+def _collect(
+    book: Book,
+    store: FloatArray,
+    tables: FloatArray,
+    row: int,
+    codes: Codes,
+    wanted: BoolArray,
+    needed: BoolArray,
+    nodes: IntArray,
+    starts: IntArray,
+    likelihood: FloatArray,
+    desk: Desk,
+) -> float:
+    """Send all messages up for one row of evidence; returns the first number of the last, 0 where there is none."""
+    if row < likelihood.shape[0]:
+        _weigh(book, store, row, nodes, starts, likelihood, tables)
+    mark_needed(book, codes, wanted, needed)
+    lay_out(book, codes, needed, desk)
+    upwards(book, store, desk)
+    last = book.member_ptr.size - 2
+    known: float = store[book.message_start[last]] if desk.has_message[last] else 0.0
+    return known
+
+
+@kernel(nogil=True)
 def answer_rows(
     book: Book,
     tables: FloatArray,
@@ -67,17 +101,12 @@ def answer_rows(
     likelihood : float64 array (n_rows or 1, n_columns)
         Logs.
     """
-    store = np.empty(book.message_start[-1])
-    store[: tables.size] = tables
+    store = _with_room(book, tables)
     needed = np.zeros(wanted.size, np.bool_)
     desk = new_desk(book)
     last = book.member_ptr.size - 2
     for row in range(codes.shape[0]):
-        if row < likelihood.shape[0]:
-            _weigh(book, store, row, nodes, starts, likelihood, tables)
-        mark_needed(book, codes[row], wanted, needed)
-        lay_out(book, codes[row], needed, desk)
-        upwards(book, store, desk)
+        _collect(book, store, tables, row, codes[row], wanted, needed, nodes, starts, likelihood, desk)
         for k in range(out.shape[1]):
             out[row, k] = store[book.message_start[last] + k] if desk.has_message[last] else 0.0
 
@@ -98,18 +127,12 @@ def choose_rows(
 
     See `answer_rows`; on a tie the first state is chosen.
     """
-    store = np.empty(book.message_start[-1])
-    store[: tables.size] = tables
+    store = _with_room(book, tables)
     needed = np.zeros(wanted.size, np.bool_)
     desk = new_desk(book)
     last = book.member_ptr.size - 2
     for row in range(codes.shape[0]):
-        if row < likelihood.shape[0]:
-            _weigh(book, store, row, nodes, starts, likelihood, tables)
-        mark_needed(book, codes[row], wanted, needed)
-        lay_out(book, codes[row], needed, desk)
-        upwards(book, store, desk)
-        out[row] = store[book.message_start[last]] if desk.has_message[last] else 0.0
+        out[row] = _collect(book, store, tables, row, codes[row], wanted, needed, nodes, starts, likelihood, desk)
         for b in range(last - 1, -1, -1):
             if book.maximise[b] and desk.has_message[b]:
                 n_states = at_chosen(book, b, chosen[row], store, desk)
@@ -139,16 +162,11 @@ def draw_states(
     Nodes below which nothing is observed stay -1. Returns the log-probability of the evidence; where that is -inf
     nothing is drawn.
     """
-    store = np.empty(book.message_start[-1])
-    store[: tables.size] = tables
+    store = _with_room(book, tables)
     needed = np.zeros(wanted.size, np.bool_)
     desk = new_desk(book)
     last = book.member_ptr.size - 2
-    _weigh(book, store, 0, nodes, starts, likelihood, tables)
-    mark_needed(book, codes, wanted, needed)
-    lay_out(book, codes, needed, desk)
-    upwards(book, store, desk)
-    known: float = store[book.message_start[last]] if desk.has_message[last] else 0.0
+    known: float = _collect(book, store, tables, 0, codes, wanted, needed, nodes, starts, likelihood, desk)
     if known == -math.inf:
         return known
     for k in range(drawn.shape[0]):
@@ -192,8 +210,7 @@ def row_marginals(
     Messages go up and down the buckets once. Downwards they are posteriors of separators over what came up, so that
     no cell is ever taken out of a sum again.
     """
-    store = np.empty(book.message_start[-1])
-    store[: tables.size] = tables
+    store = _with_room(book, tables)
     down = np.zeros(book.message_start[-1] - book.message_start[0])
     n_tables = book.message_start[0]
     needed = np.ones(codes.size, np.bool_)

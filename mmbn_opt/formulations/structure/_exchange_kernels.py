@@ -6,22 +6,10 @@ from numpy.typing import NDArray
 from mmbn_opt._arrays import kernel
 
 from ..._arrays import FloatArray
-from ._margin_kernels import TILE
+from ...heuristics._local_search_kernels import NOT_A_RIVAL, rival_score
+from ._margin_kernels import TILE, add_columns
 
 IntArray = NDArray[np.int32]
-
-_NOT_A_RIVAL = -1e300
-
-
-@kernel(nogil=True, fastmath={"nnan", "nsz", "reassoc"})
-def _nearest_rival(rest: FloatArray, entries: FloatArray) -> float:
-    """``max_c rest[c] + entries[c]``, in a form that compilers vectorise."""
-    nearest = _NOT_A_RIVAL
-    for c in range(len(rest)):
-        value = rest[c] + entries[c]
-        if value > nearest:
-            nearest = value
-    return nearest
 
 
 @kernel(nogil=True)
@@ -54,38 +42,20 @@ def exchange_pass(
     for start in range(first, last, TILE):
         size = min(TILE, last - start)
         scores[:] = 0.0
-        for k in columns:
-            value = x[k]
-            top = first_row[k]
-            for i in range(size):
-                row = top + place[k, start + i]
-                if binary:
-                    scores[i, 0] += value * table[row, labels[start + i]]
-                else:
-                    for c in range(n_classes):
-                        scores[i, c] += value * table[row, c]
+        add_columns(table, first_row, place, labels, binary, columns, x, 1.0, start, size, scores)
         for node in range(len(starts) - 1):
             if starts[node + 1] - starts[node] < 2:
                 continue
             rest[:size] = scores[:size]
-            for j in range(starts[node], starts[node + 1]):
-                k = columns[j]
-                value = x[k]
-                top = first_row[k]
-                for i in range(size):
-                    row = top + place[k, start + i]
-                    if binary:
-                        rest[i, 0] -= value * table[row, labels[start + i]]
-                    else:
-                        for c in range(n_classes):
-                            rest[i, c] -= value * table[row, c]
+            its = columns[starts[node] : starts[node + 1]]
+            add_columns(table, first_row, place, labels, binary, its, x, -1.0, start, size, rest)
             for i in range(size):
                 label = labels[start + i]
                 if binary:
                     own[i] = rest[i, 0]
                 else:
                     own[i] = rest[i, label]
-                    rest[i, label] = _NOT_A_RIVAL
+                    rest[i, label] = NOT_A_RIVAL
             for j in range(starts[node], starts[node + 1]):
                 k = columns[j]
                 top = first_row[k]
@@ -95,7 +65,7 @@ def exchange_pass(
                     row = top + place[k, m]
                     margin = own[i] + table[row, labels[m]]
                     if not binary:
-                        margin -= _nearest_rival(rest[i], table[row])
+                        margin -= rival_score(rest[i], table[row])
                     if margin < gamma:
                         total += weight[m] * (gamma - margin)
                 loss[j] += total

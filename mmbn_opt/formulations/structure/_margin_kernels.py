@@ -14,6 +14,37 @@ TILE = 256
 
 
 @kernel(nogil=True)
+def add_columns(
+    table: FloatArray,
+    first_row: IntArray,
+    place: NDArray[np.unsignedinteger],
+    labels: IntArray,
+    binary: bool,
+    columns: NDArray[np.intp],
+    x: FloatArray,
+    sign: float,
+    start: int,
+    size: int,
+    scores: FloatArray,
+) -> None:
+    """Add ``sign x_k`` times the entries of `columns` to the scores of the `size` samples from `start` on.
+
+    `scores` has a column a class; for `binary` tables one, for the true class alone. See `margin_pass`.
+    """
+    n_classes = table.shape[1]
+    for k in columns:
+        value = sign * x[k]
+        top = first_row[k]
+        for i in range(size):
+            row = top + place[k, start + i]
+            if binary:
+                scores[i, 0] += value * table[row, labels[start + i]]
+            else:
+                for c in range(n_classes):
+                    scores[i, c] += value * table[row, c]
+
+
+@kernel(nogil=True)
 def margin_pass(
     table: FloatArray,
     first_row: IntArray,
@@ -42,33 +73,18 @@ def margin_pass(
     groups. A loss's tangent is ``intercept_g - gradient_g . y``.
     """
     n_classes = table.shape[1]
-    scores = np.empty((TILE, n_classes))
-    margins = np.empty(TILE)
+    scores = np.empty((TILE, 1 if binary else n_classes))
     loss[:] = 0.0
     intercept[:] = 0.0
     n_active = 0
     for start in range(first, last, TILE):
         size = min(TILE, last - start)
-        if binary:
-            margins[:] = 0.0
-            for k in columns:
-                value = x[k]
-                top = first_row[k]
-                for i in range(size):
-                    margins[i] += value * table[top + place[k, start + i], labels[start + i]]
-        else:
-            scores[:] = 0.0
-            for k in columns:
-                value = x[k]
-                top = first_row[k]
-                for i in range(size):
-                    row = top + place[k, start + i]
-                    for c in range(n_classes):
-                        scores[i, c] += value * table[row, c]
+        scores[:] = 0.0
+        add_columns(table, first_row, place, labels, binary, columns, x, 1.0, start, size, scores)
         for i in range(size):
             m = start + i
             nearest = -1
-            margin = margins[i]
+            margin = scores[i, 0]
             if not binary:
                 label = labels[m]
                 best = -np.inf
