@@ -165,3 +165,19 @@ def best_decomposable(rows, weights, card, max_parents: int, score: str, ess: fl
         {s: family_score(rows, weights, card, node, s, score, ess) for s in sets} for node, sets in enumerate(options)
     ]
     return max(sum(local[v][s] for v, s in enumerate(parents)) for parents in all_dags(options))
+
+
+def random_log_tables(parents, card, seed: int, zeros: float = 0.0) -> tuple[np.ndarray, ...]:
+    """Logs of random conditional tables of each node; a share `zeros` of the entries is 0, the largest of a row never."""
+    rng = np.random.default_rng(seed)
+    tables = []
+    for node, ps in enumerate(parents):
+        table = rng.dirichlet(np.ones(card[node]), size=math.prod(card[p] for p in ps))
+        if zeros:
+            keep = rng.random(table.shape) >= zeros
+            keep[np.arange(len(table)), table.argmax(axis=1)] = True
+            table = np.where(keep, table, 0.0)
+            table /= table.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore"):
+            tables.append(np.log(table))
+    return tuple(tables)

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,21 +19,11 @@ from mmbn_opt.networks import engine
 
 def network_of(parents, card, seed: int, zeros: float = 0.0) -> mm.BayesianNetwork:
     """Random tables on a structure; a share `zeros` of the entries is 0."""
-    rng = np.random.default_rng(seed)
     names = [f"x{j}" for j in range(len(card))]
     structure = mm.Structure(tuple(names[:-1]), names[-1], parents)
-    tables = []
-    for node, ps in enumerate(structure.parents):
-        table = rng.dirichlet(np.ones(card[node]), size=math.prod(card[p] for p in ps))
-        if zeros:
-            keep = rng.random(table.shape) >= zeros
-            keep[np.arange(len(table)), table.argmax(axis=1)] = True
-            table = np.where(keep, table, 0.0)
-            table /= table.sum(axis=1, keepdims=True)
-        with np.errstate(divide="ignore"):
-            tables.append(np.log(table))
+    tables = reference.random_log_tables(structure.parents, card, seed, zeros)
     variables = [DiscreteVariable(name, tuple("abc"[:r])) for name, r in zip(names, card, strict=True)]
-    return mm.BayesianNetwork(structure, tuple(variables[:-1]), variables[-1], tuple(tables))
+    return mm.BayesianNetwork(structure, tuple(variables[:-1]), variables[-1], tables)
 
 
 def joint_of(network: mm.BayesianNetwork) -> np.ndarray:
