@@ -168,7 +168,7 @@ def best_decomposable(rows, weights, card, max_parents: int, score: str, ess: fl
 
 
 def random_log_tables(parents, card, seed: int, zeros: float = 0.0) -> tuple[np.ndarray, ...]:
-    """Logs of random conditional tables of each node; a share `zeros` of the entries is 0, the largest of a row never."""
+    """Logs of random conditional tables; a share `zeros` of the entries is 0, the largest of a row never."""
     rng = np.random.default_rng(seed)
     tables = []
     for node, ps in enumerate(parents):

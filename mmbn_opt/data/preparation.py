@@ -9,7 +9,6 @@ import pandas as pd
 
 from mmbn_opt._arguments import check_arguments, listed, shown
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt.data._mdlp import interval_labels, mdlp_cut_points
 from mmbn_opt.data.cells import (
     are_moments,
     finite_numbers,
@@ -20,6 +19,7 @@ from mmbn_opt.data.cells import (
     of_one_type,
 )
 from mmbn_opt.data.columns import left_out
+from mmbn_opt.data.cutting import cut_variable
 from mmbn_opt.data.discrete import (
     DiscreteDataset,
     MissingPolicy,
@@ -31,7 +31,7 @@ from mmbn_opt.data.findings import Finding, remark_lines, tell
 from mmbn_opt.data.frames import with_columns
 from mmbn_opt.data.inspection import decimal_commas, feature_findings, label_findings, refuse_quantity
 from mmbn_opt.data.unseen import Unseen
-from mmbn_opt.data.variable import MISSING_LABEL, DiscreteVariable
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.data.weights import as_counts, checked_weight
 from mmbn_opt.exceptions import InputError
 
@@ -237,16 +237,7 @@ def _as_numbers(name: str, values: pd.Series) -> pd.Series:
 def _cut(
     values: pd.Series, codes: Any, n_classes: int, weight: Any, missing: MissingPolicy, moments: bool
 ) -> DiscreteVariable:
-    name = str(values.name)
     numbers = values.to_numpy(dtype=np.float64)
-    present = ~np.isnan(numbers)
-    cuts = (
-        mdlp_cut_points(numbers[present], codes[present], n_classes, weight[present]) if present.any() else np.empty(0)
-    )
-    labels = interval_labels(cuts)
-    if moments:
-        told = interval_labels(cuts, moment_text)
-        labels = told if len(set(told)) == len(labels) else labels
-    has_missing = missing == "state" and not present.all()
-    states = (*labels, MISSING_LABEL) if has_missing else tuple(labels)
-    return DiscreteVariable(name, states, tuple(float(c) for c in cuts), has_missing)
+    has_missing = missing == "state" and bool(np.isnan(numbers).any())
+    text = moment_text if moments else None
+    return cut_variable(str(values.name), numbers, codes, n_classes, weight, has_missing=has_missing, text=text)

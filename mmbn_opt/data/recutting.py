@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt.data._mdlp import interval_labels, mdlp_cut_points
+from mmbn_opt.data.cutting import cut_variable
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.folds import weighed_parts
-from mmbn_opt.data.variable import MISSING_LABEL, DiscreteVariable
+from mmbn_opt.data.variable import DiscreteVariable
 
 __all__ = ["RawNumbers"]
 
@@ -63,24 +64,22 @@ class RawNumbers:
         variables = list(self.data.features)
         columns = [train.codes.copy(), held_out.codes.copy()]
         for j, ranks in self._ranks.items():
-            present = train.codes[:, j] >= 0
-            cuts = (
-                mdlp_cut_points(
-                    ranks[train.codes[present, j]], train.target_codes[present], train.n_classes,
-                    train.sample_weight[present],
-                )
-                if present.any()
-                else np.empty(0)
+            values = [_numbers_of(codes[:, j], ranks) for codes in columns]
+            variables[j] = cut_variable(
+                variables[j].name, values[0], train.target_codes, train.n_classes, train.sample_weight,
+                has_missing=variables[j].has_missing_state,
             )  # fmt: skip
-            known = variables[j]
-            states = (*interval_labels(cuts), *((MISSING_LABEL,) if known.has_missing_state else ()))
-            variables[j] = DiscreteVariable(known.name, states, tuple(map(float, cuts)), known.has_missing_state)
-            missing = len(states) - 1 if known.has_missing_state else -1
-            for codes in columns:
-                values = ranks[np.maximum(codes[:, j], 0)] if len(ranks) else np.zeros(len(codes))
-                codes[:, j] = np.where(codes[:, j] < 0, missing, np.searchsorted(cuts, values, side="left"))
+            for codes, numbers in zip(columns, values, strict=True):
+                codes[:, j] = variables[j].encode(numbers)
         made = [
             replace(part, codes=np.asfortranarray(codes), features=tuple(variables))
             for part, codes in zip((train, held_out), columns, strict=True)
         ]
         return made[0], made[1]
+
+
+def _numbers_of(codes: NDArray[np.int32], ranks: FloatArray) -> FloatArray:
+    """The numbers that codes stand for, NaN where there is none."""
+    numbers = np.full(len(codes), np.nan)
+    numbers[codes >= 0] = ranks[codes[codes >= 0]]
+    return numbers

@@ -25,6 +25,7 @@ from mmbn_opt.data.preparation import Preparation, prepare
 from mmbn_opt.data.unseen import UNSEEN
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.result import Certificate, Result
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.scores.calibration import Calibration
@@ -204,6 +205,14 @@ class DiscreteClassifier(FittedHTML, WeightedScore, CountUpdates, Explaining, Cl
             n_jobs=self.n_jobs, seconds=seconds_left(self.time_limit, began),
         )  # fmt: skip
 
+    def _former(self, graph: Structure, data: DiscreteDataset) -> BayesianNetwork | None:
+        """The network of the last `fit` where this one is to begin at it."""
+        former: BayesianNetwork | None = getattr(self, "network_", None) if self.warm_start else None
+        if former is None or former.structure != graph or former.variables != (*data.features, data.target):
+            return None
+        tell(self, "begins at the parameters of the last fit")
+        return former
+
     def _seconds(self, began: float, share: float) -> float | None:
         """What is left for learning, a share of the limit kept back where a calibration is to be chosen after it."""
         left = seconds_left(self.time_limit, began)
@@ -333,8 +342,7 @@ def require_two_classes(data: DiscreteDataset) -> None:
     if data.n_classes < 2:
         raise InputError(
             f"y holds one class only, {shown(data.target.states[0])}, in {data.n_samples} rows; margins need at "
-            "least two "
-            "classes. Check the labels."
+            "least two classes. Check the labels."
         )
 
 

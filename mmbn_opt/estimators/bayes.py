@@ -7,8 +7,6 @@ from mmbn_opt._arguments import choice_of
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.estimators._base import require_two_classes
 from mmbn_opt.heuristics.named import make_structure
-from mmbn_opt.networks.network import BayesianNetwork
-from mmbn_opt.networks.structure import Structure
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solving.settings import SolveSettings
 from mmbn_opt.tuning.calibration import TRAINED_SHARE, learn_again
@@ -207,11 +205,3 @@ class MaxMarginBayesClassifier(DiscreteClassifier):
     @property
     def _is_counted(self) -> bool:
         return self.method == "ml"
-
-    def _former(self, graph: Structure, data: DiscreteDataset) -> BayesianNetwork | None:
-        """The network of the last `fit` where this one is to begin at it."""
-        former: BayesianNetwork | None = getattr(self, "network_", None) if self.warm_start else None
-        if former is None or former.structure != graph or former.variables != (*data.features, data.target):
-            return None
-        tell(self, "begins at the parameters of the last fit")
-        return former

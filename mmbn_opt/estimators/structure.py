@@ -207,9 +207,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
             again = self._again(choice.settings, None, seed)
             return Learned(result.model, result.certificate, result, attributes, again)
         graph, settings = result.model.structure, self._parameter_settings(seed)
-        start = None if former is None or former.variables != (*data.features, data.target) else former
-        if start is not None and start.structure != graph:
-            start = None
+        start = self._former(graph, data)
         learned = learn_parameters(data, graph, settings, self._seconds(began, share), start=start)
         tell(self, "parameters: %s; chosen: %s", learned.result, learned.chosen)
         checks = (*_named("structure", result.certificate), *_named("parameters", learned.certificate))

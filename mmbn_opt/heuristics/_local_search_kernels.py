@@ -4,22 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray, kernel
+from mmbn_opt.heuristics.rivals import NOT_A_RIVAL, rival_score
 
 IntArray = NDArray[np.int32]
-
-
-NOT_A_RIVAL = -1e300
-
-
-@kernel(nogil=True, fastmath={"nnan", "nsz"})
-def rival_score(rest: FloatArray, entries: FloatArray) -> float:
-    """``max_c rest[c] + entries[c]``, in a form that compilers vectorise."""
-    rival = NOT_A_RIVAL
-    for c in range(len(rest)):
-        value = rest[c] + entries[c]
-        if value > rival:
-            rival = value
-    return rival
 
 
 @kernel(nogil=True)

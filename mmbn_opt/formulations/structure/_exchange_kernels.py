@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from mmbn_opt._arrays import kernel
 
 from ..._arrays import FloatArray
-from ...heuristics._local_search_kernels import NOT_A_RIVAL, rival_score
+from ...heuristics.rivals import NOT_A_RIVAL, rival_score
 from ._margin_kernels import TILE, add_columns
 
 IntArray = NDArray[np.int32]
