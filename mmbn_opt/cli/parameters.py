@@ -241,6 +241,9 @@ def _chosen(learning: Any, seconds: float | None) -> Any:
     """With what does best on held-out rows, in half of the time; the table goes to stderr."""
     from mmbn_opt._budget import until_interrupted
 
+    if seconds is not None and seconds <= 0:
+        remark("no time was left to choose settings on held-out rows: the usual ones stand")
+        return learning.as_usual()
     with until_interrupted() as cut:
         chosen = learning.choose(None if seconds is None else seconds / 2)
     if cut:

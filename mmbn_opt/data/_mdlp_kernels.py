@@ -13,16 +13,45 @@ TIE_BITS = 1e-12
 """Entropies (bits a row) closer than this are equal: rounding may not decide between two cuts."""
 
 
+TABLE_SHARE = 8
+"""Whole weights are looked up where their sum is at most this many times the rows: logarithms take most of the time."""
+
+
 @kernel(nogil=True)
-def _bits(weight: NDArray[np.float64], rows: NDArray[np.int64]) -> float:
-    """W Ent(S) = W log2 W - sum_c w_c log2 w_c, over the classes that have rows."""
+def _table_of(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """k log2 k for k = 0, 1, ..., the sum of the weights; empty where they are no whole numbers, or too large."""
+    total = 0.0
+    for weight in weights:
+        if weight != math.floor(weight):
+            return np.empty(0)
+        total += weight
+    if total > TABLE_SHARE * weights.size:
+        return np.empty(0)
+    table = np.zeros(int(total) + 1)
+    for k in range(1, table.size):
+        table[k] = k * math.log2(k)
+    return table
+
+
+@kernel(nogil=True)
+def _bits(
+    weight: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    without: NDArray[np.float64],
+    fewer: NDArray[np.int64],
+    table: NDArray[np.float64],
+) -> float:
+    """W Ent(S) = W log2 W - sum_c w_c log2 w_c, over the classes that have rows; w = weight - without."""
     total = 0.0
     inner = 0.0
     for c in range(weight.size):
-        if rows[c] > 0:
-            total += weight[c]
-            inner += weight[c] * math.log2(weight[c])
-    return total * math.log2(total) - inner if total > 0.0 else 0.0
+        if rows[c] > fewer[c]:
+            w = weight[c] - without[c]
+            total += w
+            inner += table[int(w)] if table.size else w * math.log2(w)
+    if total <= 0.0:
+        return 0.0
+    return (table[int(total)] if table.size else total * math.log2(total)) - inner
 
 
 @kernel(nogil=True)
@@ -66,6 +95,8 @@ def mdl_splits(
     rows = np.empty(n_classes, np.int64)
     left_weight = np.empty(n_classes)
     left_rows = np.empty(n_classes, np.int64)
+    none, no_rows = np.zeros(n_classes), np.zeros(n_classes, np.int64)
+    table = _table_of(weights)
     while depth > 0:
         depth -= 1
         low, high = stack[depth, 0], stack[depth, 1]
@@ -80,7 +111,7 @@ def mdl_splits(
         # The code length of a cut is log2(W - 1): without a second row's weight there is nothing to encode.
         if total <= 1.0:
             continue
-        parent = _bits(weight, rows)
+        parent = _bits(weight, rows, none, no_rows, table)
 
         best_group = -1
         best = math.inf
@@ -96,8 +127,8 @@ def mdl_splits(
                 i += 1
             if not boundary[group]:
                 continue
-            left = _bits(left_weight, left_rows)
-            right = _bits(weight - left_weight, rows - left_rows)
+            left = _bits(left_weight, left_rows, none, no_rows, table)
+            right = _bits(weight, rows, left_weight, left_rows, table)
             if left + right < best - TIE_BITS * total:
                 best = left + right
                 best_group = group

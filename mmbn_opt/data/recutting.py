@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt._budget import leave_in_time
 from mmbn_opt.data.cutting import cut_variable
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.folds import weighed_parts
@@ -54,6 +55,7 @@ class RawNumbers:
         """
         codes, features = self.data.codes.copy(), list(self.data.features)
         for j, ranks in self._ranks.items():
+            leave_in_time()
             values = self.numbers[features[j].name]
             codes[:, j] = np.where(np.isnan(values), -1, np.searchsorted(ranks, values))
             features[j] = DiscreteVariable(features[j].name, tuple(range(max(1, len(ranks)))))
@@ -64,6 +66,7 @@ class RawNumbers:
         variables = list(self.data.features)
         columns = [train.codes.copy(), held_out.codes.copy()]
         for j, ranks in self._ranks.items():
+            leave_in_time()
             values = [_numbers_of(codes[:, j], ranks) for codes in columns]
             variables[j] = cut_variable(
                 variables[j].name, values[0], train.target_codes, train.n_classes, train.sample_weight,

@@ -59,7 +59,9 @@ def calibrate_mixture(
             log_proba = np.log(model.proba_of(values))
         return HeldOutScores(values, data.codes[held_out].astype(np.int64), np.ones(int(held_out.sum())), log_proba)
 
-    parts = [(~held_out, held_out) for held_out in _parts(data, seed) if held_out.any()]
+    def parts() -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+        return [(~held_out, held_out) for held_out in _parts(data, seed) if held_out.any()]
+
     return calibrate_on(parts, scored, n_jobs=n_jobs, seconds=seconds, knees=KNEES)
 
 

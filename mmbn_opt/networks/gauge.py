@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from mmbn_opt._arguments import check_arguments
 from mmbn_opt._arrays import FloatArray
@@ -78,6 +77,8 @@ def fix_gauge(model: LogLinearClassifier | BayesianNetwork, reference: BayesianN
     >>> gauge.divergence_before > 0.1, gauge.divergence < 1e-6, gauge.difference < 1e-9
     (True, True, True)
     """
+    from scipy.optimize import minimize  # deferred: it loads for a fifth of a second, and every network imports this
+
     check_arguments(fix_gauge, locals())
     structure = model.structure
     allowed = renormalizability(structure)

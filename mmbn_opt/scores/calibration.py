@@ -6,10 +6,10 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 from mmbn_opt._arrays import FloatArray, IntArray
+from mmbn_opt._budget import leave_in_time
 
 __all__ = ["Calibration", "Reliability", "calibration_error", "choose_temperature", "log_loss"]
 
@@ -147,6 +147,8 @@ def choose_temperature(
     >>> np.exp(found.log_proba(scores[:1])).round(3).tolist()
     [[0.881, 0.119]]
     """
+    from scipy.optimize import minimize_scalar  # deferred: it loads for a fifth of a second, and reports import this
+
     rows = np.arange(len(codes))
     own = np.isfinite(scores[rows, codes])  # what a model says cannot be costs the same at any temperature
     if not own.any():
@@ -161,6 +163,7 @@ def choose_temperature(
         bent = -behind if knee is None else -knee * np.arcsinh(behind / knee)
 
         def loss(log_inverse: float, bent: FloatArray = bent) -> float:
+            leave_in_time()
             log_proba = log_softmax(bent * np.exp(log_inverse), axis=1)
             each = (1.0 - spread) * log_proba[rows, codes] + spread * log_proba.mean(axis=1)
             return -float(share @ each)

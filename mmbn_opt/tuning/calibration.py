@@ -9,7 +9,7 @@ import numpy as np
 
 from mmbn_opt._arguments import checked_number, is_number
 from mmbn_opt._arrays import FloatArray, IntArray
-from mmbn_opt._budget import OutOfTime, leaving_when, now, stop_asked, until_interrupted
+from mmbn_opt._budget import OutOfTime, leave_in_time, leaving_when, now, stop_asked, until_interrupted
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.recutting import RawNumbers
 from mmbn_opt.exceptions import InputError
@@ -144,7 +144,9 @@ def calibrate(
         scores = network.predict_log_proba(held_out)
         return HeldOutScores(scores, held_out.target_codes.astype(np.int64), held_out.sample_weight)
 
-    parts = RawNumbers(data, numbers or {}).parts(FOLDS, one_above=ONE_PART_ABOVE, seed=seed)
+    def parts() -> list[tuple[DiscreteDataset, DiscreteDataset]]:
+        return RawNumbers(data, numbers or {}).parts(FOLDS, one_above=ONE_PART_ABOVE, seed=seed)
+
     return calibrate_on(parts, scored, n_jobs=n_jobs, seconds=seconds)
 
 
@@ -192,34 +194,51 @@ def learn_again(
 
 
 def calibrate_on(
-    parts: Sequence[tuple[Any, Any]],
+    parts: Callable[[], Sequence[tuple[Any, Any]]],
     scored: Scored,
     *,
     n_jobs: int | None = None,
     seconds: float | None = None,
     knees: Sequence[float] = (),
 ) -> Calibration:
-    """The temperature of the scores on given parts: rows to learn from, and rows held out.
+    """The temperature of the scores on parts: rows to learn from, and rows held out.
 
     Parts that a time limit leaves no time for are left out. Each may take what is left, so that the models of the parts
     are learned as far as the one that is calibrated.
     """
-    if not parts:
-        return Calibration(reason="no class has two rows, of which one could be held out")
     ends = None if seconds is None else now() + seconds
-    least = 0.0 if seconds is None else seconds / (2 * len(parts))
+
+    def over() -> bool:
+        return ends is not None and now() >= ends
+
+    with suppress(OutOfTime), leaving_when(over):
+        leave_in_time()
+        found = _scores_of_parts(parts(), scored, ends, n_jobs)
+        if found is None:
+            return Calibration(reason="no class has two rows, of which one could be held out")
+        if stop_asked():
+            return Calibration(reason="Ctrl-C came first")
+        if found:
+            known = [one.log_proba for one in found if one.log_proba is not None]
+            return choose_temperature(
+                np.concatenate([one.scores for one in found]),
+                np.concatenate([one.codes for one in found]),
+                np.concatenate([one.weight for one in found]),
+                before=np.concatenate(known) if known else None,
+                knees=knees,
+            )
+    return Calibration(reason="the time limit left no time")
+
+
+def _scores_of_parts(
+    parts: Sequence[tuple[Any, Any]], scored: Scored, ends: float | None, n_jobs: int | None
+) -> list[HeldOutScores] | None:
+    """Of each part that there is time for; None where there are no parts."""
+    if not parts:
+        return None
+    least = 0.0 if ends is None else max(0.0, ends - now()) / (2 * len(parts))
     work = [(scored, train, held_out, ends, least) for train, held_out in parts]
-    found = run_until_interrupted(_scores, work, n_jobs)
-    if stop_asked() or not found:
-        return Calibration(reason="Ctrl-C came first" if stop_asked() else "the time limit left no time")
-    known = [one.log_proba for one in found if one.log_proba is not None]
-    return choose_temperature(
-        np.concatenate([one.scores for one in found]),
-        np.concatenate([one.codes for one in found]),
-        np.concatenate([one.weight for one in found]),
-        before=np.concatenate(known) if known else None,
-        knees=knees,
-    )
+    return run_until_interrupted(_scores, work, n_jobs)
 
 
 def _scores(scored: Scored, train: Any, held_out: Any, ends: float | None, least: float) -> HeldOutScores | None:

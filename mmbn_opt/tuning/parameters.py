@@ -211,13 +211,15 @@ class Learning:
         Parameters
         ----------
         seconds : float or None
-            For all runs together, shared evenly among them.
+            For all runs together, shared evenly among them; where there are none the usual settings stand.
 
         Raises
         ------
         KeyboardInterrupt
             If Ctrl-C came before the first candidate was complete; later the choice is made among those that are.
         """
+        if seconds is not None and seconds <= 0:
+            return self.as_usual()
         # At most five folds.
         share = None if seconds is None else seconds / (5 * max(1, len(self.lambdas)))
         if isinstance(self.formulation, MaxMarginRelaxation):
