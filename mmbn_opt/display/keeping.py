@@ -81,13 +81,14 @@ def reliability_rows(calibration: Calibration, held_out: Reliability | None = No
     rows = [("Calibration", str(calibration) if calibration.reason else str(calibration).partition(", chosen")[0])]
     if calibration.before is not None and calibration.after is not None:
         before, after = calibration.before, calibration.after
+        where = "training rows, for want of time" if calibration.seen else "held out inside fit"
         rows += [
-            ("Log loss, held out inside fit", f"{after.log_loss:.4f} ({before.log_loss:.4f} without calibration)"),
+            (f"Log loss, {where}", f"{after.log_loss:.4f} ({before.log_loss:.4f} without calibration)"),
             (
-                "Calibration error, held out inside fit",
+                f"Calibration error, {where}",
                 f"{after.calibration_error:.4f} ({before.calibration_error:.4f} without calibration)",
             ),
-            ("Rows held out inside fit", f"{calibration.rows:,.6g}"),
+            ("Rows that it was chosen on", f"{calibration.rows:,.6g}"),
         ]
     if held_out is not None:
         rows += [
