@@ -6,6 +6,7 @@ from typing import Any
 
 from mmbn_opt.display._classifier_facts import classifier_headline
 from mmbn_opt.display._facts import certificate_sentence, headline
+from mmbn_opt.display.reasons import Reasons
 from mmbn_opt.display.report import render_report
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.interop.result_files import write_result_files
@@ -55,11 +56,12 @@ def classifier_report(
     *,
     held_out: Confusion | None = None,
     reliability: Reliability | None = None,
+    reasons: Reasons | None = None,
     title: str | None = None,
 ) -> str:
     """The report of a classifier: that of its result, with its probabilities and how it does on other rows."""
     rows = reliability_rows(calibration, reliability)
-    html = render_report(result, held_out=held_out, probabilities=rows, title=title)
+    html = render_report(result, held_out=held_out, probabilities=rows, reasons=reasons, title=title)
     if path is not None:
         write_text_atomic(path, html)
     return html

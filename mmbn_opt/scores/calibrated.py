@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
-from mmbn_opt.data.numeric import as_matrix
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.numeric import NumericDataset, as_matrix
+from mmbn_opt.data.samples import Samples
 from mmbn_opt.data.unseen import Unseen
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.mixtures.classifier import MixtureClassifier
@@ -18,7 +20,7 @@ from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.posterior import features_that_tell
 from mmbn_opt.scores.calibration import Calibration
 
-__all__ = ["CalibratedModel", "says_nothing"]
+__all__ = ["CalibratedModel", "rows_in_numbers", "says_nothing", "training_rows"]
 
 logger = logging.getLogger(__name__)
 
@@ -69,13 +71,16 @@ class CalibratedModel:
 
     def predict_log_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """Logarithms of `predict_proba`."""
+        rows = rows_in_numbers(self.model, X, unseen=unseen)
+        return self.log_proba_of(rows)
+
+    def log_proba_of(self, rows: NDArray[Any]) -> FloatArray:
+        """`predict_log_proba` of rows as `rows_in_numbers` has them."""
         if isinstance(self.model, BayesianNetwork):
-            rows: NDArray[Any] = self.model.encode(X, unseen=unseen)
             joint = self.model.log_joint(rows)
             proba = self.model.posterior(joint.copy(), log=False)
             scores = log_own = self.model.posterior(joint, log=True)
         else:
-            rows = as_matrix(X, self.model.feature_names)
             scores = self.model.decision_values(rows)
             proba = self.model.proba_of(scores)
             with np.errstate(divide="ignore"):
@@ -121,6 +126,22 @@ class CalibratedModel:
         return f"CalibratedModel({self.model!r}, {replace(self.calibration, before=None, after=None)})"
 
 
+def rows_in_numbers(model: BayesianNetwork | MixtureClassifier, X: Any, *, unseen: Unseen = "missing") -> NDArray[Any]:
+    """A table as the model reads it: codes, -1 where missing, or numbers, NaN where missing."""
+    if isinstance(model, BayesianNetwork):
+        return model.encode(X, unseen=unseen)
+    return as_matrix(X, model.feature_names)
+
+
+def training_rows(data: DiscreteDataset | NumericDataset | Samples) -> tuple[NDArray[Any], NDArray[np.integer]]:
+    """Rows that were learned from as `rows_in_numbers` has them, and the numbers of their classes."""
+    if isinstance(data, Samples):
+        data = data.data
+    if isinstance(data, NumericDataset):
+        return data.z * data.scale + data.location, data.codes
+    return data.codes, data.target_codes
+
+
 def says_nothing(model: BayesianNetwork | MixtureClassifier, rows: NDArray[Any]) -> NDArray[np.bool_]:
     """Rows of which no cell is known that bears on the class while the others are missing.
 
@@ -130,9 +151,12 @@ def says_nothing(model: BayesianNetwork | MixtureClassifier, rows: NDArray[Any])
     rows : int array of codes, or float array, (n_samples, n_features)
     """
     if isinstance(model, MixtureClassifier):
-        return np.isnan(rows).all(axis=1)
-    told = [v for v in features_that_tell(model.structure) if model.features[v].cardinality > 1]
-    return (rows[:, told] < 0).all(axis=1)
+        unknown = np.isnan(rows)
+    else:
+        told = [v for v in features_that_tell(model.structure) if model.features[v].cardinality > 1]
+        unknown = rows[:, told] < 0
+    silent: NDArray[np.bool_] = unknown.all(axis=1)
+    return silent
 
 
 def _decided(log_proba: FloatArray, own: FloatArray) -> FloatArray:

@@ -125,7 +125,8 @@ class Calibration:
             if other != decided and proba[other] > proba[pooled].mean():
                 pooled.append(other)
         proba[pooled] = proba[pooled].mean()
-        return np.log(proba)
+        logs: FloatArray = np.log(proba)
+        return logs
 
     def __str__(self) -> str:
         if self.reason:

@@ -275,8 +275,8 @@ def _ranked(
     of: str,
 ) -> Explanation:
     """The class that is predicted against the next one."""
-    first, second, *_ = [*np.argsort(-scores, kind="stable").tolist(), 0]
-    second = second if len(classes) > 1 else first
+    ranked = np.argsort(-scores, kind="stable")
+    first, second = int(ranked[0]), int(ranked[min(1, len(ranked) - 1)])
     return _checked(Explanation(names, values, classes, odds, np.exp(own), first, second, of))
 
 
