@@ -33,6 +33,7 @@ _DELEGATES = {
     "save_result": "mmbn_opt.display.keeping",
     "classifier_summary": "mmbn_opt.display.keeping",
     "classifier_report": "mmbn_opt.display.keeping",
+    "reasons_of": "mmbn_opt.display.reasons",
     "write_bif": "mmbn_opt.interop.bif",
     "read_bif": "mmbn_opt.interop.bif",
     "save_network": "mmbn_opt.interop.json_model",

@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HeldOut", "Judged", "Rate", "rate_of"]
+__all__ = ["HeldOut", "Judged", "Rate", "rate_of", "reliability_of"]
 
 
 _Answers = tuple[Any, Any, Any, list[Any]]
@@ -53,6 +53,20 @@ def rate_of(model: Any, frame: "pd.DataFrame", probabilities: Any = None, *, nam
     name : str
     """
     return _rate(_answers(model, frame, probabilities), name)
+
+
+def reliability_of(model: Any, frame: "pd.DataFrame", probabilities: Any) -> Any:
+    """The `Reliability` of a model's probabilities on the rows that have a label; None where there are none."""
+    import numpy as np
+
+    from mmbn_opt.scores.calibration import Reliability
+
+    answers = _answers(model, frame, probabilities)
+    if answers is None:
+        return None
+    truth, _, labelled, _ = answers
+    with np.errstate(divide="ignore"):
+        return Reliability.of(np.log(probabilities[labelled]), truth[labelled].astype(np.int64))
 
 
 def _rate(answers: _Answers | None, name: str) -> Rate | None:
@@ -126,6 +140,14 @@ class HeldOut:
             self._last = (model, _answers(model, self._frame))
         return self._last[1]
 
+    def rows_of(self, model: Any) -> tuple[Any, Any, Any] | None:
+        """Table, numbers of the true classes (-1: never seen) and what the rows are called; None without a label."""
+        answers = None if self._frame is None or model is None else self._of(model)
+        if self._frame is None or answers is None:
+            return None
+        truth, _, labelled, _ = answers
+        return self._frame[labelled], truth[labelled], self._frame.index[labelled]
+
     def confusion(self, model: Any) -> Any:
         """The `Confusion` of the model, for the report; None where no row has a label."""
         if self._frame is None or model is None:
@@ -155,7 +177,7 @@ class HeldOut:
 
 
 class Judged:
-    """How a model classifies the rows that it was learned from and those that were held out.
+    """How a model classifies the rows that it was learned from and those that were held out, and why.
 
     Parameters
     ----------
@@ -170,8 +192,11 @@ class Judged:
         self._rates: list[Rate] = []
         self._confusion: Any = None
         self._training: Any = None
+        self._reliability: Any = None
+        self._reasons: Any = None
+        self._calibration: Any = None
 
-    def judge(self, model: Any, data: Any, name: str) -> None:
+    def judge(self, model: Any, data: Any, name: str, calibration: Any) -> None:
         """Classify the rows; what is not complete when the time is up stays unsaid.
 
         Parameters
@@ -181,20 +206,44 @@ class Judged:
             What it was learned from.
         name : str
             Of the model, among those that it is held against.
+        calibration : Calibration
         """
         from mmbn_opt.scores.confusion import confusion_on
 
+        self._calibration = calibration
         if model is None:
             return
         self._rates, self._confusion = self._held_out.rates(model, name), self._held_out.confusion(model)
         self._training = confusion_on(model, data)
+        self._explain(model, data, calibration)
+
+    def _explain(self, model: Any, data: Any, calibration: Any) -> None:
+        from mmbn_opt.display.reasons import reasons_of
+        from mmbn_opt.scores.calibrated import CalibratedModel, rows_in_numbers, training_rows
+        from mmbn_opt.scores.calibration import Reliability
+
+        calibrated, held_out = CalibratedModel(model, calibration), self._held_out.rows_of(model)
+        if held_out is None:
+            rows, truth = training_rows(data)
+            names, where = None, "training rows"
+        else:
+            frame, truth, names = held_out
+            rows, where = rows_in_numbers(model, frame), "held-out rows"
+        log_proba = calibrated.log_proba_of(rows)
+        if held_out is not None:
+            self._reliability = Reliability.of(log_proba, truth.astype("int64"))
+        self._reasons = reasons_of(calibrated, rows, truth, log_proba, numbers=names, where=where)
 
     def say(self) -> None:
         """On stdout; the accuracy on the rows that were learned from is called what it is."""
+        from mmbn_opt.cli.probabilities import say_probabilities
+
         self._held_out.say(self._rates)
         hint = "" if self._rates else "; no promise for new rows, see --hold-out and --test"
         told = "not computed, no time was left" if self._training is None else f"{self._training.accuracy:.4f}{hint}"
         typer.echo(f"accuracy on the {self._n_rows} training rows: {told}")
+        if self._calibration is not None:
+            say_probabilities(self._calibration, self._reliability)
 
     def for_files(self) -> dict[str, Any]:
         """What the report and ``result.json`` tell of it, as arguments of `hand_over`."""
@@ -204,6 +253,9 @@ class Judged:
             "training": self._training,
             "held_out": self._confusion,
             "comparison": [{"name": r.name, **shares, "n_test": r.rows} for r, shares in rates],
+            "calibration": self._calibration,
+            "reliability": self._reliability,
+            "reasons": self._reasons,
             "accuracy": {
                 "training": {"accuracy": accuracy, "rows": self._n_rows},
                 "held_out": [{**asdict(r), **shares} for r, shares in rates],

@@ -34,11 +34,17 @@ class Clock:
         self.limit = limit
         self._began = now() if began is None else began
 
-    def for_search(self) -> float | None:
-        """Seconds that the search may take; what hands over its answer comes after them."""
+    def for_search(self, kept: float = 0.0) -> float | None:
+        """Seconds that the search may take; what hands over its answer comes after them.
+
+        Parameters
+        ----------
+        kept : float
+            Share of the limit that is kept for what is chosen after the search.
+        """
         if self.limit is None or not self.limit >= 0:
             return self.limit
-        return max(0.0, self._left(self.limit) - min(HAND_OVER_SEC, HAND_OVER_SHARE * self.limit))
+        return max(0.0, self._left(self.limit) - min(HAND_OVER_SEC, HAND_OVER_SHARE * self.limit) - kept * self.limit)
 
     @contextmanager
     def handing_over(self) -> Iterator[None]:

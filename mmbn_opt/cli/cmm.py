@@ -50,6 +50,7 @@ def cmm(
             help="With more than two classes: one-vs-one or one-vs-rest.",
         ),
     ] = choices.Strategy.ONE_VS_ONE,
+    calibration: opt.Calibration = "auto",
     solver: opt.Solver = "exterior_penalty",
     time_limit: opt.TimeLimit = None,
     threads: opt.Threads = 1,
@@ -80,6 +81,7 @@ def cmm(
     clock = Clock(time_limit)
     from mmbn_opt.cli.accuracy import HeldOut, Judged
     from mmbn_opt.cli.output import exit_status
+    from mmbn_opt.cli.probabilities import Calibrating
     from mmbn_opt.cli.problems import try_call
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, hand_over, open_folder
@@ -87,13 +89,16 @@ def cmm(
     from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
     from mmbn_opt.interop.csv_text import csv_content
     from mmbn_opt.interop.writable import refuse_unwritable_classes
+    from mmbn_opt.mixtures.classifier import MixtureClassifier
+    from mmbn_opt.results.status import TerminationStatus
     from mmbn_opt.solving.parts import solve_parts
+    from mmbn_opt.tuning.mixtures import calibrate_mixture
 
-    def formulation(features: Any, labels: Any, members: int, dropped: int = 0) -> MulticlassMargin:
+    def formulation(features: Any, labels: Any, members: int, **more: Any) -> MulticlassMargin:
         return MulticlassMargin(
             features, labels, members, h, xi, tau, cast(Any, penalty.value), strategy=cast(Any, strategy.value),
             xi_growth=xi_growth, missing="marginalize" if missing is choices.MissingNumbers.MARGINALIZE else "error",
-            seed=seed, class_name=target, n_dropped=dropped,
+            seed=seed, class_name=target, **more,
         )  # fmt: skip
 
     call: dict[str, Any] = {"threads": threads, "seed": seed, "verbose": opt.solver_log(verbose)}
@@ -101,12 +106,13 @@ def cmm(
         # More components than these four rows are as good a number as any.
         tried = formulation([[0.0], [1.0], [5.0], [6.0]] * 2, ["a", "a", "b", "b"] * 2, min(components, 4))
         try_call(tried.binaries[0], solver, time_limit=time_limit, **call)
+        calibrating = Calibrating(calibration, trained=True)
         table = Table(data, target, na, drop, test, hold_out, seed)
     with open_folder(out) as folder:
         with interruptible():
             rows = table.read()
             features, labels, dropped = _complete(rows.learned, target, missing)
-            problem = formulation(features, labels, components, dropped)
+            problem = formulation(features, labels, components, n_dropped=dropped)
             refuse_unwritable_classes(problem.data.classes, target)
             usual = {}
             if rows.held_out is not None:
@@ -114,8 +120,20 @@ def cmm(
             held_out = HeldOut(rows.held_out, rows.where, usual)
         progress = Progress(time_limit, sought="classifier", paced=("incumbent", "progress"))
         with progress, Keeper(folder, lambda states, model: _joined(problem, states, model), table.na_values):
-            result = solve_parts(problem, solver, time_limit=clock.for_search(), callback=progress, **call)
+            search = clock.for_search(calibrating.share)
+            result = solve_parts(problem, solver, time_limit=search, callback=progress, **call)
         result = replace(result, settings={**result.settings, "time_limit": time_limit})
+
+        def learn(samples: Any, codes: Any, seconds: float | None) -> MixtureClassifier | None:
+            part = formulation(samples, codes, components, fewer_components=True, tells=False)
+            found = solve_parts(part, solver, time_limit=seconds, **call | {"verbose": None})
+            cut = any(one.termination_status is TerminationStatus.INTERRUPTED for one in found.parts)
+            return None if cut else found.model
+
+        def choose(seconds: float | None) -> Any:
+            return calibrate_mixture(problem.data, learn, own=result.model, seed=seed, seconds=seconds)
+
+        chosen = calibrating.of(result, choose, clock)
         violated, listed, judged = None, {}, Judged(held_out, len(labels))
         with clock.handing_over():
             missed = result.formulation.violated_samples(result.model)
@@ -123,7 +141,7 @@ def cmm(
                 leave_in_time()
                 listed["violations.csv"] = csv_content(missed, spreadsheet=spreadsheet)
             violated = missed
-            judged.judge(result.model, result.formulation.data, "these mixtures")
+            judged.judge(result.model, result.formulation.data, "these mixtures", chosen)
 
         def say() -> None:
             _say(result, violated, out)

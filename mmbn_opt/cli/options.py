@@ -16,6 +16,7 @@ __all__ = [
     "PROBLEM",
     "SEARCH",
     "Acyclicity",
+    "Calibration",
     "Candidates",
     "Categorical",
     "Data",
@@ -201,6 +202,15 @@ Forbid = Annotated[
     text(
         "--forbid", panel=PROBLEM, metavar="EDGE",
         help='Edge "parent>child" that must not be there (quote it); can be given again.',
+    ),
+]  # fmt: skip
+
+Calibration = Annotated[
+    str,
+    text(
+        "--calibration", panel=PROBLEM, metavar="NAME|NUMBER",
+        help="Of the probabilities: auto (for what is trained for margins or conditional likelihood, chosen on rows "
+        "held out inside), temperature (for counts too), none, or a temperature.",
     ),
 ]  # fmt: skip
 

@@ -106,6 +106,7 @@ def parameters(
         float, opt.num("--min-prob", panel=opt.PROBLEM, help="Smallest probability in the relaxation.")
     ] = 1e-6,
     smoothing: opt.Smoothing = 1.0,
+    calibration: opt.Calibration = "auto",
     rel_gap: opt.RelGap = 1e-4,
     solver: opt.Solver = "auto",
     time_limit: opt.TimeLimit = None,
@@ -131,12 +132,14 @@ def parameters(
     clock = Clock(time_limit)
     from mmbn_opt.cli.accuracy import HeldOut, Judged
     from mmbn_opt.cli.output import exit_status, say_result
+    from mmbn_opt.cli.probabilities import Calibrating
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
     from mmbn_opt.cli.tables import Table, kinds_of, prepared
     from mmbn_opt.networks.network import BayesianNetwork
     from mmbn_opt.scores.predictive import conditional_log_likelihood, log_likelihood
     from mmbn_opt.solving.settings import SolveSettings
+    from mmbn_opt.tuning.calibration import calibrate, learn_again
     from mmbn_opt.tuning.parameters import Learning, ParameterSettings, as_network
 
     settings = ParameterSettings(
@@ -147,6 +150,7 @@ def parameters(
     )  # fmt: skip
     _tell_unused(ctx, method)
     with interruptible():
+        calibrating = Calibrating(calibration, trained=method is not choices.Method.ML)
         edges = _edges_of(structure, target)
         _try(settings, time_limit)
         kinds = kinds_of(categorical, numeric)
@@ -154,7 +158,8 @@ def parameters(
     with open_folder(out) as folder:
         with interruptible():
             rows = table.read()
-            dataset = prepared(rows.learned, target, kinds, missing, no_discretize).data
+            preparation = prepared(rows.learned, target, kinds, missing, no_discretize)
+            dataset = preparation.data
             graph = _structure(structure, edges, dataset, seed, smoothing)
             learning = Learning.of(dataset, graph, settings)
             counted = {}
@@ -162,14 +167,20 @@ def parameters(
                 counted["the same structure by ml"] = BayesianNetwork.fit(graph, dataset, smoothing)
             held_out = HeldOut(rows.held_out, rows.where, counted)
         if learning.by_choice:
-            learning = _chosen(learning, clock.for_search())
+            learning = _chosen(learning, clock.for_search(calibrating.share))
         keeper = Keeper(folder, lambda states, model: as_network(model), table.na_values)
         with Progress(time_limit) as progress, keeper:
-            result = learning.solve(clock.for_search(), progress)
+            result = learning.solve(clock.for_search(calibrating.share), progress)
         result = replace(found(result), model=as_network(result.model))
+
+        def choose(seconds: float | None) -> Any:
+            again, numbers = learn_again(settings, learning.chosen, graph), preparation.numbers
+            return calibrate(dataset, again, own=result.model, numbers=numbers, seed=seed, seconds=seconds)
+
+        chosen = calibrating.of(result, choose, clock)
         judged = Judged(held_out, dataset.n_samples)
         with clock.handing_over():
-            judged.judge(result.model, dataset, f"this network ({method.value})")
+            judged.judge(result.model, dataset, f"this network ({method.value})", chosen)
 
         def say() -> None:
             say_result(result)

@@ -68,7 +68,7 @@ def predict(
     import numpy as np
     import pandas as pd
 
-    from mmbn_opt.cli.accuracy import rate_of
+    from mmbn_opt.cli.accuracy import rate_of, reliability_of
     from mmbn_opt.cli.tables import na_values, names_in, read, refuse_absent
     from mmbn_opt.data.readers import NA_VALUES
     from mmbn_opt.interop.atomic import refuse_unwritable, write_bytes_atomic
@@ -105,3 +105,4 @@ def predict(
     rate = rate_of(fitted, frame, probabilities)
     if rate is not None:
         typer.echo(f"accuracy: {rate.accuracy:.4f} ({rate.right} of {rate.rows} labelled rows)")
+        typer.echo(f"probabilities: {reliability_of(fitted, frame, probabilities)}")

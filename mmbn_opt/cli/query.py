@@ -113,6 +113,7 @@ def _network(model: Path) -> "BayesianNetwork":
     from mmbn_opt.interop.models import find_model, load_model
     from mmbn_opt.interop.xmlbif import read_xmlbif
     from mmbn_opt.networks.network import BayesianNetwork
+    from mmbn_opt.scores.calibrated import CalibratedModel
 
     endings = {part.lower() for part in model.suffixes}
     if not model.is_dir() and ".bif" in endings:
@@ -123,6 +124,8 @@ def _network(model: Path) -> "BayesianNetwork":
     if notice:
         remark(notice)
     fitted = load_model(path)
+    if isinstance(fitted, CalibratedModel):  # a calibration is of the class alone; a network answers for all nodes
+        fitted = fitted.model
     if not isinstance(fitted, BayesianNetwork):
         raise InputError(f"{str(model)!r} holds Gaussian mixtures, which only mmbn-opt predict can use.")
     return fitted

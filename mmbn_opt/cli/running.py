@@ -144,17 +144,29 @@ def hand_over(
     extra: Mapping[str, bytes] | None = None,
     na_values: tuple[str, ...] | None = None,
     accuracy: Mapping[str, Any] | None = None,
+    calibration: Any = None,
+    reliability: Any = None,
+    reasons: Any = None,
 ) -> None:
     """Say the answer, then write it: it must not be lost with a disk that is full, nor with a reader who has left."""
+    from mmbn_opt.display.keeping import reliability_rows
     from mmbn_opt.display.report import render_report
     from mmbn_opt.interop.result_files import write_result_files
 
     result = replace(result, model=_remembering(result.model, na_values))
     with saying_first(say):
         report = render_report(
-            result, comparison=comparison, held_out=held_out, training=training, title=title, command=command_line()
-        )
-        writing(folder, lambda: write_result_files(result, folder, report_html=report, extra=extra, accuracy=accuracy))
+            result, comparison=comparison, held_out=held_out, training=training, reasons=reasons, title=title,
+            probabilities=() if calibration is None else reliability_rows(calibration, reliability),
+            command=command_line(),
+        )  # fmt: skip
+        writing(
+            folder,
+            lambda: write_result_files(
+                result, folder, report_html=report, extra=extra, accuracy=accuracy, calibration=calibration,
+                reliability=reliability,
+            ),
+        )  # fmt: skip
     typer.echo(f"report: {folder.path / 'report.html'}")
 
 

@@ -40,6 +40,7 @@ def structure(
     acyclicity: opt.Acyclicity = choices.Acyclicity.AUTO,
     parent_sets: opt.ParentSets = choices.ParentSets.ALL,
     candidates: opt.Candidates = None,
+    calibration: opt.Calibration = "auto",
     require: opt.Require = None,
     forbid: opt.Forbid = None,
     verbose: opt.Verbose = 0,
@@ -68,25 +69,30 @@ def structure(
 
     data, target = require_data(data, target)
     from mmbn_opt.cli.accuracy import HeldOut, Judged
+    from mmbn_opt.cli.probabilities import Calibrating
     from mmbn_opt.cli.problems import Problem, try_call
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
     from mmbn_opt.cli.tables import Table, kinds_of, prepared
+    from mmbn_opt.formulations.structure.by_score import asks_for_margin
     from mmbn_opt.heuristics import naive_bayes, tan_cmi
     from mmbn_opt.networks.network import BayesianNetwork
     from mmbn_opt.solving.dispatch import solve
+    from mmbn_opt.tuning.calibration import best_start, calibrate
 
     problem = Problem(
         score, max_parents, p, smoothing, ess, acyclicity, parent_sets, require, forbid, candidates
     )  # fmt: skip
     with interruptible():
         try_call(problem.tried(), solver, time_limit=time_limit, **call)
+        calibrating = Calibrating(calibration, trained=asks_for_margin(score))
         kinds = kinds_of(categorical, numeric)
         table = Table(data, target, na, drop, test, hold_out, seed)
     with open_folder(out) as folder:
         with interruptible():
             rows = table.read()
-            train = prepared(rows.learned, target, kinds, missing, no_discretize).data
+            preparation = prepared(rows.learned, target, kinds, missing, no_discretize)
+            train = preparation.data
             formulation = problem.formulation(train)
             others = {}
             if rows.held_out is not None:
@@ -94,11 +100,22 @@ def structure(
                     others[name] = BayesianNetwork.fit(graph, train, smoothing)
             held_out = HeldOut(rows.held_out, rows.where, others)
         with Progress(time_limit) as progress, Keeper(folder, na_values=table.na_values):
-            result = solve(formulation, solver, time_limit=clock.for_search(), callback=progress, **call)
+            result = solve(
+                formulation, solver, time_limit=clock.for_search(calibrating.share), callback=progress, **call
+            )
         result = replace(found(result), settings={**result.settings, "time_limit": time_limit})
+
+        def learn(part: Any, seconds: float | None) -> BayesianNetwork:
+            return best_start(problem.formulation(part), seed=seed, seconds=seconds)
+
+        def choose(seconds: float | None) -> Any:
+            numbers = preparation.numbers
+            return calibrate(train, learn, own=result.model, numbers=numbers, seed=seed, seconds=seconds)
+
+        chosen = calibrating.of(result, choose, clock)
         judged = Judged(held_out, train.n_samples)
         with clock.handing_over():
-            judged.judge(result.model, formulation.samples, "this network")
+            judged.judge(result.model, formulation.samples, "this network", chosen)
 
         def say() -> None:
             say_result(result)

@@ -6,6 +6,7 @@ from typing import Any
 
 from mmbn_opt.display._classifier_facts import classifier_headline
 from mmbn_opt.display._facts import certificate_sentence, headline
+from mmbn_opt.display.reasons import Reasons
 from mmbn_opt.display.report import render_report
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.interop.result_files import write_result_files
@@ -55,11 +56,12 @@ def classifier_report(
     *,
     held_out: Confusion | None = None,
     reliability: Reliability | None = None,
+    reasons: Reasons | None = None,
     title: str | None = None,
 ) -> str:
     """The report of a classifier: that of its result, with its probabilities and how it does on other rows."""
     rows = reliability_rows(calibration, reliability)
-    html = render_report(result, held_out=held_out, probabilities=rows, title=title)
+    html = render_report(result, held_out=held_out, probabilities=rows, reasons=reasons, title=title)
     if path is not None:
         write_text_atomic(path, html)
     return html
@@ -81,13 +83,14 @@ def reliability_rows(calibration: Calibration, held_out: Reliability | None = No
     rows = [("Calibration", str(calibration) if calibration.reason else str(calibration).partition(", chosen")[0])]
     if calibration.before is not None and calibration.after is not None:
         before, after = calibration.before, calibration.after
+        where = "training rows, for want of time" if calibration.seen else "held out inside fit"
         rows += [
-            ("Log loss, held out inside fit", f"{after.log_loss:.4f} ({before.log_loss:.4f} without calibration)"),
+            (f"Log loss, {where}", f"{after.log_loss:.4f} ({before.log_loss:.4f} without calibration)"),
             (
-                "Calibration error, held out inside fit",
+                f"Calibration error, {where}",
                 f"{after.calibration_error:.4f} ({before.calibration_error:.4f} without calibration)",
             ),
-            ("Rows held out inside fit", f"{calibration.rows:,.6g}"),
+            ("Rows that it was chosen on", f"{calibration.rows:,.6g}"),
         ]
     if held_out is not None:
         rows += [

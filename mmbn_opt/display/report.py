@@ -17,6 +17,7 @@ from mmbn_opt.display._templates import package_version, page_style, render
 from mmbn_opt.display._text import number
 from mmbn_opt.display._words import glossary
 from mmbn_opt.display.html import network_caption, trace_caption
+from mmbn_opt.display.reasons import Reasons
 from mmbn_opt.formulations.base import Described
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.networks.network import BayesianNetwork
@@ -37,6 +38,7 @@ def render_report(
     held_out: Confusion | None = None,
     training: Confusion | Literal["computed"] | None = "computed",
     probabilities: Sequence[tuple[str, str]] = (),
+    reasons: Reasons | None = None,
     title: str | None = None,
     command: str | None = None,
 ) -> str:
@@ -53,6 +55,8 @@ def render_report(
         The model on the rows that it was learned from, where that is known already; None leaves it out.
     probabilities : sequence of (name, value)
         How far the model's probabilities can be believed.
+    reasons : Reasons or None
+        Why the model says what it says.
     title : str or None
         Heading; by default the formulation's title.
     command : str or None
@@ -84,6 +88,7 @@ def render_report(
         "held_out": None if held_out is None else accuracy_table(held_out, held_out=True),
         "training": _training(result, training),
         "probabilities": list(probabilities),
+        "reasons": reasons,
         "mixtures": facts.mixture_rows(result.model) if isinstance(result.model, MixtureClassifier) else [],
         "programs": facts.part_rows(result),
         "remarks": remark_lines(result.remarks),

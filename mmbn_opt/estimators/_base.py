@@ -201,8 +201,8 @@ class DiscreteClassifier(FittedHTML, WeightedScore, CountUpdates, Explaining, Cl
         if learned.again is None:
             return Calibration(reason="nothing can be learned again from parts of the rows")
         return calibrate(
-            preparation.data, learned.again, numbers=preparation.numbers, seed=seed_of(self.random_state),
-            n_jobs=self.n_jobs, seconds=seconds_left(self.time_limit, began),
+            preparation.data, learned.again, own=learned.network, numbers=preparation.numbers,
+            seed=seed_of(self.random_state), n_jobs=self.n_jobs, seconds=seconds_left(self.time_limit, began),
         )  # fmt: skip
 
     def _former(self, graph: Structure, data: DiscreteDataset) -> BayesianNetwork | None:

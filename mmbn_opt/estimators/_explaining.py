@@ -128,7 +128,8 @@ class Explaining(Believable):
         ----------
         path : str, Path or None
         X, y : table and labels, or None
-            Rows that were held out: accuracy, confusion matrix, log loss and calibration error on them are told.
+            Rows that were held out: accuracy, confusion matrix, log loss and calibration error on them are told, some
+            of them are explained, and the worth of each feature is computed.
         """
         self._own_model_fitted()
         known: dict[str, Any] = {"title": type(self).__name__}
@@ -138,7 +139,12 @@ class Explaining(Believable):
             known["held_out"] = Confusion.of(labels.tolist(), self.predict(rows.X).tolist(), self.classes_.tolist())
             with np.errstate(divide="ignore"):
                 log_proba = np.log(self.predict_proba(rows.X))
-            known["reliability"] = Reliability.of(log_proba, self._numbers_of(labels).astype(np.int64))
+            codes = self._numbers_of(labels).astype(np.int64)
+            known["reliability"] = Reliability.of(log_proba, codes)
+            known["reasons"] = delegate("reasons_of")(
+                self.calibrated_model_, self._encoded(rows.X), codes, log_proba, names=self._names(),
+                numbers=rows.X.index if isinstance(rows.X, pd.DataFrame) else None,
+            )  # fmt: skip
         html: str = delegate("classifier_report")(self._own_result(), self.calibration_, path, **known)
         return html
 

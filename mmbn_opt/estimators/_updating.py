@@ -1,5 +1,6 @@
 """Classifiers whose parameters are counts: further rows are added to them."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -142,6 +143,8 @@ class CountUpdates:
         if data is not None:
             self.calibration_ = self._on_new_rows(counts, data)
             counts = counts.plus(data)
+        if len(self.calibration_.shares) != len(classes):  # of the classes that were known then
+            self.calibration_ = replace(self.calibration_, shares=())
         self.family_counts_, self.classes_ = counts, classes
         self.network_ = counts.network(self.smoothing)
         rows = sum(float(table.sum()) for table in counts.counts[-1:])

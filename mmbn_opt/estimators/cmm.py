@@ -4,8 +4,7 @@ import logging
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -28,11 +27,11 @@ from mmbn_opt.solving.job import CHECK_GRACE_SEC
 from mmbn_opt.solving.parts import solve_parts
 from mmbn_opt.tuning.calibration import TRAINED_SHARE, given_calibration
 from mmbn_opt.tuning.grid import run_until_interrupted
-from mmbn_opt.tuning.held_out import candidates as values_of
+from mmbn_opt.tuning.mixtures import calibrate_mixture
 
 from ._base import FittedHTML, WeightedScore, checked_verbosity, end_if_interrupted, seconds_left, tell, warn_of_limits
-from ._cmm_folds import calibrate_mixture, held_out_rows
 from ._cmm_part import CMMPart, parts_of
+from ._cmm_settings import CMMSettings, candidate_settings, held_out_rows
 from ._explaining import Explaining
 from ._input import as_repeated, read_labels, read_numbers, rows_that_count, seed_of, with_class_weights
 
@@ -41,18 +40,6 @@ __all__ = ["CMMClassifier", "CMMPart"]
 logger = logging.getLogger(__name__)
 
 _CUT_OFF = (TerminationStatus.INTERRUPTED, TerminationStatus.TIME_LIMIT)
-
-COMPONENTS = (1, 2, 3, 4, 5)
-TAUS = (0.000025, 0.00025, 0.0025, 0.025, 0.25, 2.5)
-ITERATIONS = (0, 10, 30, 100, 300)
-"""What "cv" chooses from; the paper tries K = 3, 4, 5, these tau up to 0.25, and no early stop."""
-
-
-@dataclass(frozen=True)
-class _Settings:
-    n_components: int
-    tau: float
-    iterations: int | None
 
 
 class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -194,7 +181,7 @@ class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, Base
         self._seed = seed_of(self.random_state)  # once: what a RandomState draws next is another number
         with noting_signals() as noted:
             x, labels, weight = self._read(X, y, sample_weight)
-            candidates = self._candidates()
+            candidates = candidate_settings(self.n_components, self.tau, self.iterations)
             problem = self._problem(x, labels, candidates[0], missing=self.missing, sample_weight=weight)
             for candidate in candidates:
                 problem.data.require_members(candidate.n_components)
@@ -276,21 +263,7 @@ class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, Base
         if not np.iterable(self.cv):
             whole("cv", self.cv, 2, expected="a number of folds of at least 2, or a list of (train, test) row numbers")
 
-    def _candidates(self) -> list[_Settings]:
-        components = values_of("n_components", self.n_components, COMPONENTS)
-        taus = values_of("tau", self.tau, TAUS)
-        iterations = values_of("iterations", self.iterations, ITERATIONS)
-        for limit in iterations:
-            if limit is not None:
-                whole("iterations", limit, expected="whole numbers of at least 0 or None")
-        ordered = (
-            sorted(set(components)),
-            sorted(set(taus), reverse=True),
-            sorted(set(iterations), key=lambda limit: np.inf if limit is None else limit),
-        )
-        return [_Settings(k, tau, limit) for k, tau, limit in product(*ordered)]
-
-    def _choose(self, problem: MulticlassMargin, candidates: list[_Settings], ends: float | None) -> _Settings:
+    def _choose(self, problem: MulticlassMargin, candidates: list[CMMSettings], ends: float | None) -> CMMSettings:
         data = problem.data
         held_out = [part for part in held_out_rows(data, problem.rows, self.cv, self._seed) if part.any()]
         tasks = [(data, candidate, part, ends) for candidate in candidates for part in held_out]
@@ -313,7 +286,7 @@ class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, Base
         return candidates[int(rates.argmax())]
 
     def _rightly_classified(
-        self, data: NumericDataset, settings: _Settings, held_out: NDArray[np.bool_], ends: float | None
+        self, data: NumericDataset, settings: CMMSettings, held_out: NDArray[np.bool_], ends: float | None
     ) -> int | None:
         """Rows held out that are classified rightly; None when Ctrl-C or the end of the time cut the programs off."""
         left = None if ends is None else ends - now()
@@ -328,7 +301,7 @@ class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, Base
             return int((result.model.predict(data.z[held_out]) == data.codes[held_out]).sum())
         return None
 
-    def _calibrated(self, data: NumericDataset, chosen: _Settings, began: float) -> Calibration:
+    def _calibrated(self, data: NumericDataset, chosen: CMMSettings, began: float) -> Calibration:
         def learn(z: FloatArray, codes: NDArray[np.intp], seconds: float | None) -> MixtureClassifier | None:
             problem = self._problem(z, codes, chosen, fewer_components=True, tells=False)
             result = self._solved(problem, chosen, seconds, quiet=True)
@@ -340,10 +313,10 @@ class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, Base
             )
 
         left = seconds_left(self.time_limit, began)
-        return calibrate_mixture(data, learn, seed=self._seed, n_jobs=self.n_jobs, seconds=left)
+        return calibrate_mixture(data, learn, own=self.model_, seed=self._seed, n_jobs=self.n_jobs, seconds=left)
 
     def _problem(
-        self, X: FloatArray, y: NDArray[Any], chosen: _Settings, *, missing: Any = "marginalize", **further: Any
+        self, X: FloatArray, y: NDArray[Any], chosen: CMMSettings, *, missing: Any = "marginalize", **further: Any
     ) -> MulticlassMargin:
         return MulticlassMargin(
             X, y, chosen.n_components, self.h, self.xi, chosen.tau, self.penalty, strategy=self.strategy,
@@ -351,7 +324,7 @@ class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, Base
         )  # fmt: skip
 
     def _solved(
-        self, problem: MulticlassMargin, chosen: _Settings, time_limit: float | None, *, quiet: bool = False
+        self, problem: MulticlassMargin, chosen: CMMSettings, time_limit: float | None, *, quiet: bool = False
     ) -> Result:
         solver = ExteriorPenaltySolver(inner=self.inner, max_iterations=chosen.iterations, restarts=0)
         verbose = True if checked_verbosity(self.verbose) > 1 and not quiet else None

@@ -5,6 +5,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mmbn_opt._arguments import is_number, shown
 from mmbn_opt.exceptions import FormatError
 from mmbn_opt.interop.atomic import write_text_atomic
@@ -12,13 +14,14 @@ from mmbn_opt.interop.json_model import network_to_dict
 from mmbn_opt.interop.limits import check_network
 from mmbn_opt.interop.mixture_json import mixture_to_dict
 from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.scores.bends import Bends
 from mmbn_opt.scores.calibrated import CalibratedModel
 from mmbn_opt.scores.calibration import Calibration, Reliability
 
 __all__ = ["KEY", "calibrated_text", "calibration_from_dict", "calibration_to_dict", "save_calibrated"]
 
 KEY = "calibration"
-_KEYS = {"temperature", "knee", "rows", "before", "after", "reason"}
+_KEYS = {"temperature", "bends", "rows", "before", "after", "reason", "seen", "shares"}
 _RELIABILITY_KEYS = {"log_loss", "calibration_error"}
 
 
@@ -47,16 +50,18 @@ def calibration_to_dict(calibration: Calibration) -> dict[str, Any]:
 
     Examples
     --------
-    >>> calibration_to_dict(Calibration(2.0))
-    {'temperature': 2.0, 'knee': None, 'rows': 0.0, 'before': None, 'after': None, 'reason': ''}
+    >>> {key: value for key, value in calibration_to_dict(Calibration(2.0)).items() if value}
+    {'temperature': 2.0}
     """
     return {
         "temperature": calibration.temperature,
-        "knee": calibration.knee,
+        "bends": [list(point) for point in calibration.bends],
         "rows": calibration.rows,
         "before": _reliability_to_dict(calibration.before),
         "after": _reliability_to_dict(calibration.after),
         "reason": calibration.reason,
+        "seen": calibration.seen,
+        "shares": list(calibration.shares),
     }
 
 
@@ -67,15 +72,36 @@ def calibration_from_dict(content: Any) -> Calibration:
     temperature, rows, reason = content["temperature"], content["rows"], content["reason"]
     if not is_number(temperature) or not 0.0 < temperature < math.inf:
         raise FormatError(f'The temperature of "{KEY}" must be a finite number > 0, got {shown(temperature)}.')
-    knee = content["knee"]
-    if knee is not None and not (is_number(knee) and 0.0 < knee < math.inf):
-        raise FormatError(f'The knee of "{KEY}" must be a finite number > 0 or null, got {shown(knee)}.')
+    bends = _bends_from_list(content["bends"])
     if not is_number(rows) or not 0.0 <= rows < math.inf:
         raise FormatError(f'The rows of "{KEY}" must be a finite number >= 0, got {shown(rows)}.')
+    if not isinstance(content["seen"], bool):
+        raise FormatError(f'"seen" of "{KEY}" must be true or false, got {shown(content["seen"])}.')
     if not isinstance(reason, str):
         raise FormatError(f'The reason of "{KEY}" must be a text, got {shown(reason)}.')
     before, after = (_reliability_from_dict(content[name], name) for name in ("before", "after"))
-    return Calibration(float(temperature), float(rows), before, after, reason, None if knee is None else float(knee))
+    shares = content["shares"]
+    if not isinstance(shares, list) or not all(is_number(share) and 0.0 < share < 1.0 for share in shares):
+        raise FormatError(f'The shares of "{KEY}" must be numbers between 0 and 1, got {shown(shares)}.')
+    if shares and abs(sum(shares) - 1.0) > 1e-3:
+        raise FormatError(f'The shares of "{KEY}" must sum to 1, got {shown(shares)}.')
+    seen, known = content["seen"], tuple(map(float, shares))
+    return Calibration(float(temperature), float(rows), before, after, reason, bends, seen, known)
+
+
+def _bends_from_list(content: Any) -> Bends:
+    """Points of a map that rises; the last one lies above 0, so that the best class stays the best one."""
+    points = content if isinstance(content, list) else [None]
+    pairs = [point for point in points if isinstance(point, list) and len(point) == 2 and all(map(is_number, point))]
+    bends = tuple((float(distance), float(height)) for distance, height in pairs)
+    both = np.array([(0.0, 0.0), *bends])
+    if len(pairs) == len(points) and np.isfinite(both).all():
+        steps = np.diff(both, axis=0)
+        if not bends or ((steps[:, 0] > 0.0).all() and (steps[:, 1] >= 0.0).all() and bends[-1][1] > 0.0):
+            return bends
+    raise FormatError(
+        f'The bends of "{KEY}" must be points (distance, log-odds) that rise from (0, 0), got {shown(content)}.'
+    )
 
 
 def _reliability_to_dict(reliability: Reliability | None) -> dict[str, float] | None:

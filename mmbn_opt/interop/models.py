@@ -86,4 +86,9 @@ def load_model(path: str | Path) -> BayesianNetwork | MixtureClassifier | Calibr
 def _from_dict(content: Any) -> BayesianNetwork | MixtureClassifier | CalibratedModel:
     mixture = isinstance(content, dict) and content.get("format") == mixture_json.FORMAT
     model = mixture_json.mixture_from_dict(content) if mixture else network_from_dict(content)
-    return CalibratedModel(model, calibration_from_dict(content[KEY])) if KEY in content else model
+    if KEY not in content:
+        return model
+    try:
+        return CalibratedModel(model, calibration_from_dict(content[KEY]))
+    except InputError as error:
+        raise FormatError(str(error)) from error

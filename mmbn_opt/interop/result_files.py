@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from mmbn_opt.formulations.base import Described
 from mmbn_opt.interop._version import package_version
 from mmbn_opt.interop.bif import bif_content
+from mmbn_opt.interop.calibrated_json import calibrated_text, calibration_to_dict
 from mmbn_opt.interop.csv_text import csv_content
 from mmbn_opt.interop.json_model import network_text
 from mmbn_opt.interop.limits import check_network
@@ -22,6 +24,8 @@ from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.result import Result
 from mmbn_opt.results.trace import BoundTrace
+from mmbn_opt.scores.calibrated import CalibratedModel
+from mmbn_opt.scores.calibration import Calibration, Reliability
 
 __all__ = [
     "RESULT_FILES",
@@ -95,6 +99,8 @@ def write_result_files(
     report_html: str | None,
     extra: Mapping[str, bytes] | None = None,
     accuracy: Mapping[str, Any] | None = None,
+    calibration: Calibration | None = None,
+    reliability: Reliability | None = None,
 ) -> list[Path]:
     """Write ``result.json``, ``model.json``, ``network.bif``, ``trace.csv`` and ``report.html``, all or none.
 
@@ -112,6 +118,10 @@ def write_result_files(
         Further files of this run.
     accuracy : mapping or None
         What ``result.json`` says of the model's accuracy, if anything.
+    calibration : Calibration or None
+        What ``model.json`` says of the model's probabilities where it changes them, and ``result.json`` in any case.
+    reliability : Reliability or None
+        Of the calibrated probabilities on held-out rows, for ``result.json``.
 
     Returns
     -------
@@ -125,10 +135,14 @@ def write_result_files(
     """
     if isinstance(result.model, BayesianNetwork):
         check_network(result.model, "model.json")
+    told: dict[str, Any] = {} if accuracy is None else {"accuracy": _plain(accuracy)}
+    if calibration is not None:
+        held_out = None if reliability is None else asdict(reliability)
+        told["probabilities"] = _plain({"calibration": calibration_to_dict(calibration), "held_out": held_out})
     contents = {
-        "result.json": _json(result_to_dict(result) | ({} if accuracy is None else {"accuracy": _plain(accuracy)})),
+        "result.json": _json(result_to_dict(result) | told),
         "trace.csv": _csv(result.trace),
-        **model_contents(result.model),
+        **model_contents(result.model, calibration),
         **(extra or {}),
     }
     if report_html is not None:
@@ -140,12 +154,15 @@ def write_result_files(
         return folder.publish(contents)
 
 
-def model_contents(model: Any) -> dict[str, bytes]:
+def model_contents(model: Any, calibration: Calibration | None = None) -> dict[str, bytes]:
     """The files of a model: ``model.json``, ``network.bif`` of a network; ``structure.json`` of a bare structure."""
+    calibrated = None
+    if isinstance(model, (BayesianNetwork, MixtureClassifier)) and calibration is not None and calibration.changes:
+        calibrated = calibrated_text(CalibratedModel(model, calibration)).encode()
     if isinstance(model, BayesianNetwork):
-        return {"model.json": network_text(model).encode(), "network.bif": bif_content(model)}
+        return {"model.json": calibrated or network_text(model).encode(), "network.bif": bif_content(model)}
     if isinstance(model, MixtureClassifier):
-        return {"model.json": mixture_text(model).encode()}
+        return {"model.json": calibrated or mixture_text(model).encode()}
     if isinstance(model, Structure):
         return {"structure.json": _json({"format": "mmbn_opt structure", "parents": model.parent_names})}
     return {}

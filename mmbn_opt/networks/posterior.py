@@ -12,7 +12,7 @@ from mmbn_opt._arrays import FloatArray
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.networks.tables import FactorTables
 
-__all__ = ["features_with_children", "log_joint_observed", "normalize_rows"]
+__all__ = ["features_that_tell", "features_with_children", "log_joint_observed", "normalize_rows"]
 
 logger = logging.getLogger(__name__)
 
@@ -95,6 +95,21 @@ def features_with_children(structure: Structure) -> list[int]:
     [0]
     """
     return sorted({p for parents in structure.parents for p in parents} - {structure.class_index})
+
+
+def features_that_tell(structure: Structure) -> list[int]:
+    """Features that bear on the class while nothing else is known: those that share an ancestor with it, or are one.
+
+    Examples
+    --------
+    >>> from mmbn_opt import Structure
+    >>> features_that_tell(Structure.from_names(["a", "b", "c"], "class", [("class", "a"), ("b", "a")]))
+    [0]
+    """
+    c = structure.class_index
+    above = {c, *structure.ancestors(c)}
+    near = above.union(*(structure.descendants(v) for v in above))
+    return sorted(near - {c})
 
 
 def normalize_rows(joint: FloatArray, fallback: Callable[[], FloatArray], *, log: bool) -> FloatArray:

@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
+from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.numeric import NumericDataset, as_matrix
+from mmbn_opt.data.samples import Samples
 from mmbn_opt.data.unseen import Unseen
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.posterior import features_that_tell
 from mmbn_opt.scores.calibration import Calibration
 
-__all__ = ["CalibratedModel"]
+__all__ = ["CalibratedModel", "rows_in_numbers", "says_nothing", "training_rows"]
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +28,9 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True, eq=False)
 class CalibratedModel:
     """A network or a mixture classifier whose probabilities go through a calibration; its decisions are its own.
+
+    What is calibrated is what a row says of its class. A row that says nothing, since no cell that bears on the class
+    is known, has the shares of the classes among the rows that the calibration was chosen on, where it was chosen.
 
     Parameters
     ----------
@@ -43,6 +50,11 @@ class CalibratedModel:
     model: BayesianNetwork | MixtureClassifier
     calibration: Calibration
 
+    def __post_init__(self) -> None:
+        n_classes, shares = len(self.model.classes), self.calibration.shares
+        if shares and len(shares) != n_classes:
+            raise InputError(f"A calibration with shares of {len(shares)} classes does not fit {n_classes} classes.")
+
     @property
     def classes(self) -> NDArray[Any]:
         """Class labels in code order."""
@@ -59,18 +71,27 @@ class CalibratedModel:
 
     def predict_log_proba(self, X: Any, *, unseen: Unseen = "warn") -> FloatArray:
         """Logarithms of `predict_proba`."""
+        rows = rows_in_numbers(self.model, X, unseen=unseen)
+        return self.log_proba_of(rows)
+
+    def log_proba_of(self, rows: NDArray[Any]) -> FloatArray:
+        """`predict_log_proba` of rows as `rows_in_numbers` has them."""
         if isinstance(self.model, BayesianNetwork):
-            joint = self.model.log_joint(self.model.encode(X, unseen=unseen))
-            own = self.model.posterior(joint.copy(), log=False) if self.calibration.changes else None
-            scores = self.model.posterior(joint, log=True)
-            return scores if own is None else _decided(self.calibration.log_proba(scores), own)
-        scores = self.model.decision_values(X)
-        own = self.model.proba_of(scores)
-        if self.calibration.changes:
-            return _decided(self.calibration.log_proba(scores), own)
-        with np.errstate(divide="ignore"):
-            log_proba: FloatArray = np.log(own)
-        return log_proba
+            joint = self.model.log_joint(rows)
+            proba = self.model.posterior(joint.copy(), log=False)
+            scores = log_own = self.model.posterior(joint, log=True)
+        else:
+            scores = self.model.decision_values(rows)
+            proba = self.model.proba_of(scores)
+            with np.errstate(divide="ignore"):
+                log_own = np.log(proba)
+        if not self.calibration.changes:
+            return log_own
+        calibrated = self.calibration.log_proba(scores)
+        if self.calibration.shares:
+            for row in np.flatnonzero(says_nothing(self.model, rows)):
+                calibrated[row] = self.calibration.of_silence(int(proba[row].argmax()))
+        return _decided(calibrated, proba)
 
     def predict(self, X: Any, *, unseen: Unseen = "warn") -> NDArray[Any]:
         """The model's own decisions."""
@@ -95,14 +116,47 @@ class CalibratedModel:
         self.model.to_bif(path)
         if self.calibration.changes:
             logger.warning(
-                "%s holds the network alone, without its calibration (temperature %.4g): decisions from it are the "
+                "%s holds the network alone, without its calibration (%s): decisions from it are the "
                 "same, its probabilities are not the calibrated ones. save() keeps both.",
                 path,
-                self.calibration.temperature,
+                replace(self.calibration, before=None, after=None),
             )
 
     def __repr__(self) -> str:
         return f"CalibratedModel({self.model!r}, {replace(self.calibration, before=None, after=None)})"
+
+
+def rows_in_numbers(model: BayesianNetwork | MixtureClassifier, X: Any, *, unseen: Unseen = "missing") -> NDArray[Any]:
+    """A table as the model reads it: codes, -1 where missing, or numbers, NaN where missing."""
+    if isinstance(model, BayesianNetwork):
+        return model.encode(X, unseen=unseen)
+    return as_matrix(X, model.feature_names)
+
+
+def training_rows(data: DiscreteDataset | NumericDataset | Samples) -> tuple[NDArray[Any], NDArray[np.integer]]:
+    """Rows that were learned from as `rows_in_numbers` has them, and the numbers of their classes."""
+    if isinstance(data, Samples):
+        data = data.data
+    if isinstance(data, NumericDataset):
+        return data.z * data.scale + data.location, data.codes
+    return data.codes, data.target_codes
+
+
+def says_nothing(model: BayesianNetwork | MixtureClassifier, rows: NDArray[Any]) -> NDArray[np.bool_]:
+    """Rows of which no cell is known that bears on the class while the others are missing.
+
+    Parameters
+    ----------
+    model : BayesianNetwork or MixtureClassifier
+    rows : int array of codes, or float array, (n_samples, n_features)
+    """
+    if isinstance(model, MixtureClassifier):
+        unknown = np.isnan(rows)
+    else:
+        told = [v for v in features_that_tell(model.structure) if model.features[v].cardinality > 1]
+        unknown = rows[:, told] < 0
+    silent: NDArray[np.bool_] = unknown.all(axis=1)
+    return silent
 
 
 def _decided(log_proba: FloatArray, own: FloatArray) -> FloatArray:

@@ -1,6 +1,5 @@
 """How far probabilities can be believed: log loss, calibration error, and the temperature that makes them so."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -10,6 +9,7 @@ from scipy.special import log_softmax
 
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt._budget import leave_in_time
+from mmbn_opt.scores.bends import Bends, bent, choose_bends
 
 __all__ = ["Calibration", "Reliability", "calibration_error", "choose_temperature", "log_loss"]
 
@@ -20,8 +20,8 @@ _BINS = 15
 _SHARPEST, _FLATTEST = np.log(1e-4), np.log(1e8)
 _IMPOSSIBLE = 1e4
 """Nats that stand for an infinite distance between two classes while a temperature is chosen."""
-_WORTH_A_KNEE = 1e-3
-"""Nats of log loss that a knee has to save."""
+_WORTH_A_BEND = 1e-3
+"""Nats of log loss that bends have to save."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,20 @@ class Calibration:
     ----------
     temperature : float
         Above 1 probabilities become less sure. 1 leaves them as they are.
-    knee : float or None
-        Of mixtures, whose log-odds grow with the square of the distance: how far a class lies behind the best one, d,
-        counts as ``knee * arcsinh(d / knee)``, which is d below the knee and grows like its logarithm above.
+    bends : sequence of (distance, log-odds)
+        Of mixtures, whose log-odds grow with the square of the distance: how far a class lies behind the best one
+        counts as the map through these points and (0, 0) says, which is level after the last.
     rows : float
         Held-out rows that it was chosen on; 0 where nothing was chosen.
     before, after : Reliability or None
         On these rows, for models that had not seen them.
     reason : str
         Why there is no calibration; empty where there is one.
+    seen : bool
+        Whether the rows are those that the model was learned from, since no time was left for others.
+    shares : tuple of float
+        Of the classes among the rows: what is to be believed of a row that says nothing, whatever the model's own
+        P(class) became when it was trained for margins. Empty where nothing was chosen.
 
     Examples
     --------
@@ -87,29 +92,53 @@ class Calibration:
     before: Reliability | None = None
     after: Reliability | None = None
     reason: str = ""
-    knee: float | None = None
+    bends: Bends = ()
+    seen: bool = False
+    shares: tuple[float, ...] = ()
 
     @property
     def changes(self) -> bool:
         """Whether probabilities are others than the model's own."""
-        return self.temperature != 1.0 or self.knee is not None
+        return self.temperature != 1.0 or bool(self.bends)
 
     def log_proba(self, scores: FloatArray) -> FloatArray:
         """Log-probabilities of scores (n_samples, n_classes) that are finite, or -inf for a class that cannot be."""
         behind = scores - scores.max(axis=1, keepdims=True)
-        if self.knee is not None:
-            behind = self.knee * np.arcsinh(behind / self.knee)
+        if self.bends:
+            behind = -bent(-behind, self.bends)
         answer: FloatArray = log_softmax(behind / self.temperature, axis=1)
         return answer
+
+    def of_silence(self, decided: int) -> FloatArray:
+        """Log-probabilities of a row that says nothing: the nearest to `shares` whose largest is that of `decided`.
+
+        Classes more frequent than the one that the model decides for share what they have with it.
+
+        Examples
+        --------
+        >>> np.exp(Calibration(2.0, shares=(0.5, 0.3, 0.2)).of_silence(1)).round(3).tolist()
+        [0.4, 0.4, 0.2]
+        """
+        proba = np.array(self.shares)
+        pooled = [decided]
+        for other in np.argsort(-proba, kind="stable").tolist():
+            if other != decided and proba[other] > proba[pooled].mean():
+                pooled.append(other)
+        proba[pooled] = proba[pooled].mean()
+        logs: FloatArray = np.log(proba)
+        return logs
 
     def __str__(self) -> str:
         if self.reason:
             return f"not calibrated: {self.reason}"
-        told = f"temperature {self.temperature:.4g}" + ("" if self.knee is None else f", knee {self.knee:.4g}")
+        told = f"temperature {self.temperature:.4g}"
+        if self.bends:
+            told = f"monotone map, at most {self.bends[-1][1] / self.temperature:.4g} nats between two classes"
         if self.before is None or self.after is None:
             return told
+        rows = "training rows (no time was left to hold any out)" if self.seen else "held-out rows"
         return (
-            f"{told}, chosen on {self.rows:,.6g} held-out rows: log loss {self.before.log_loss:.4f} -> "
+            f"{told}, chosen on {self.rows:,.6g} {rows}: log loss {self.before.log_loss:.4f} -> "
             f"{self.after.log_loss:.4f}, calibration error {self.before.calibration_error:.4f} -> "
             f"{self.after.calibration_error:.4f}"
         )
@@ -121,7 +150,8 @@ def choose_temperature(
     weight: FloatArray,
     *,
     before: FloatArray | None = None,
-    knees: Sequence[float] = (),
+    may_bend: bool = False,
+    seen: bool = False,
 ) -> Calibration:
     """The temperature with the least log loss on held-out rows.
 
@@ -136,9 +166,12 @@ def choose_temperature(
     weight : float64 array (n_samples,)
     before : float64 array (n_samples, n_classes) or None
         Log-probabilities without a calibration, where these are not the softmax of the scores.
-    knees : sequence of float
-        To choose one from, or none, where that gives less log loss: multiples of the median distance from the best
-        class to the others.
+    may_bend : bool
+        Whether a map with bends is taken where that gives less log loss.
+    seen : bool
+        Whether the model was learned from the rows, which it therefore classifies better than others:
+        log-probabilities get no surer, and for scores that are none the square root of the rows' number, instead of
+        half a row, is spread over all classes.
 
     Examples
     --------
@@ -156,30 +189,33 @@ def choose_temperature(
     behind = scores.max(axis=1, keepdims=True) - scores
     behind = np.where(np.isfinite(behind), behind, _IMPOSSIBLE)
     share = weight * own / (weight * own).sum()
-    spread = 0.5 / (0.5 + float(weight.sum()))
-    median = float(np.median(behind[behind > 0.0])) if (behind > 0.0).any() else 1.0
-    best, least = Calibration(), np.inf
-    for knee in (None, *(times * median for times in knees)):
-        bent = -behind if knee is None else -knee * np.arcsinh(behind / knee)
+    more = 0.5 if before is None or not seen else float(np.sqrt(weight.sum()))
+    spread = more / (more + float(weight.sum()))
 
-        def loss(log_inverse: float, bent: FloatArray = bent) -> float:
-            leave_in_time()
-            log_proba = log_softmax(bent * np.exp(log_inverse), axis=1)
-            each = (1.0 - spread) * log_proba[rows, codes] + spread * log_proba.mean(axis=1)
-            return -float(share @ each)
+    def loss(log_inverse: float) -> float:
+        leave_in_time()
+        log_proba = log_softmax(-behind * np.exp(log_inverse), axis=1)
+        each = (1.0 - spread) * log_proba[rows, codes] + spread * log_proba.mean(axis=1)
+        return -float(share @ each)
 
-        found = minimize_scalar(
-            loss, bounds=(-_FLATTEST, -_SHARPEST), method="bounded", options={"xatol": 1e-6, "maxiter": 200}
-        )
-        if found.fun < least - _WORTH_A_KNEE * (knee is not None):
-            least = found.fun
-            best = Calibration(float(f"{np.exp(-found.x):.6g}"), knee=None if knee is None else float(f"{knee:.6g}"))
+    surest = 0.0 if seen and before is None else -_SHARPEST
+    found = minimize_scalar(
+        loss, bounds=(-_FLATTEST, surest), method="bounded", options={"xatol": 1e-6, "maxiter": 200}
+    )
+    best = Calibration(float(f"{np.exp(-found.x):.6g}"))
+    if may_bend and (behind > 0.0).any():
+        bends, least = choose_bends(behind, codes, weight * own, spread)
+        if least < found.fun - _WORTH_A_BEND and bends[-1][1] > 0.0:
+            best = Calibration(bends=bends)
     plain = Calibration().log_proba(scores) if before is None else before
+    counts = np.bincount(codes, weights=weight, minlength=scores.shape[1]) + 0.5 / scores.shape[1]
     return replace(
         best,
         rows=float(weight.sum()),
         before=Reliability.of(plain, codes, weight),
         after=Reliability.of(best.log_proba(scores), codes, weight),
+        seen=seen,
+        shares=tuple(float(f"{share:.6g}") for share in counts / counts.sum()),
     )
 
 

@@ -16,6 +16,7 @@ from mmbn_opt.data.cells import as_state
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.mixtures.classifier import DecisionRule, MixtureClassifier
 from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.scores.calibrated import says_nothing
 from mmbn_opt.scores.calibration import Calibration
 
 __all__ = ["Explanation", "explain_mixture", "explain_network"]
@@ -149,6 +150,7 @@ def explain_network(
     codes : int array (n_features,)
         From `BayesianNetwork.encode`; -1 marks a missing cell.
     calibration : Calibration or None
+        See `CalibratedModel` for a row that says nothing.
 
     Examples
     --------
@@ -168,6 +170,7 @@ def explain_network(
             "The row is impossible under every class, so that they have no odds: prediction gives the class prior. "
             "Learn with smoothing > 0."
         )
+    silent = bool(says_nothing(network, codes[None, :])[0])
     order = network.structure.topological_order()
     by_class = _factors(network, codes) if (codes >= 0).all() else _chain(network, codes, order)
     top = network.structure.class_index
@@ -175,7 +178,7 @@ def explain_network(
     states = [str(network.features[v].states[codes[v]]) if codes[v] >= 0 else MISSING for v in places[1:]]
     return _explained(
         tuple(network.structure.names[v] for v in places), ("", *states), tuple(network.target.states),
-        _by_pairs(by_class[places]), network.posterior(joint, log=True), calibration, "the network",
+        _by_pairs(by_class[places]), network.posterior(joint, log=True), calibration, "the network", silent,
     )  # fmt: skip
 
 
@@ -211,16 +214,18 @@ def explain_mixture(model: MixtureClassifier, x: FloatArray, calibration: Calibr
             shares = joint[:, :, None] - joint[:, None, :]
     terms = np.concatenate([shares[:1], np.diff(shares, axis=0)])
     values = ("", *(MISSING if math.isnan(value) else f"{value:.6g}" for value in np.asarray(x, dtype=np.float64)))
-    scores = model.decision_values(np.asarray(x, dtype=np.float64)[None, :])
-    with np.errstate(divide="ignore"):
-        own = np.log(model.proba_of(scores))
+    row = np.asarray(x, dtype=np.float64)[None, :]
+    scores = model.decision_values(row)
+    silent = bool(says_nothing(model, row)[0])
     names = (model.class_name, *model.feature_names)
     classes = tuple(as_state(label) for label in model.classes)
-    if votes:
-        changed = calibration is not None and calibration.changes
-        log_proba = calibration.log_proba(scores) if calibration is not None and changed else own
-        return _explained(names, values, classes, terms, log_proba, None, "the pair's own program")
-    return _explained(names, values, classes, terms, scores, calibration, "the mixtures")
+    if not votes:
+        return _explained(names, values, classes, terms, scores, calibration, "the mixtures", silent)
+    with np.errstate(divide="ignore"):
+        own = np.log(model.proba_of(scores))[0]
+    if calibration is not None and calibration.changes:
+        own = _calibrated(scores, calibration, silent)
+    return _ranked(names, values, classes, terms, scores[0], own, "log-odds of the pair's own program")
 
 
 def _explained(
@@ -228,24 +233,51 @@ def _explained(
     values: tuple[str, ...],
     classes: tuple[Hashable, ...],
     odds: FloatArray,
-    log_proba: FloatArray,
+    scores: FloatArray,
     calibration: Calibration | None,
     what: str,
+    silent: bool,
 ) -> Explanation:
     of = f"log-odds of {what}"
-    own = Calibration().log_proba(log_proba)[0]
-    if calibration is not None and calibration.changes:
-        scores, own = log_proba[0], calibration.log_proba(log_proba)[0]
-        if calibration.knee is None:
-            odds = odds / calibration.temperature
-        else:  # one factor a pair, so that the terms keep their proportions and add up to the calibrated log-odds
-            with np.errstate(invalid="ignore", divide="ignore"):
-                factor = (own[:, None] - own[None, :]) / (scores[:, None] - scores[None, :])
-            odds = odds * np.where(np.isfinite(factor), factor, 1.0 / calibration.temperature)
-        of += f", calibrated: {replace(calibration, before=None, after=None)}"
-    ranked = np.argsort(-log_proba[0], kind="stable")
-    second = int(ranked[1]) if len(ranked) > 1 else int(ranked[0])
-    return _checked(Explanation(names, values, classes, odds, np.exp(own), int(ranked[0]), second, of))
+    if calibration is None or not calibration.changes:
+        return _ranked(names, values, classes, odds, scores[0], Calibration().log_proba(scores)[0], of)
+    own = _calibrated(scores, calibration, silent)
+    of += f", calibrated: {replace(calibration, before=None, after=None)}"
+    between = own[:, None] - own[None, :]
+    if silent and calibration.shares:
+        odds = np.zeros_like(odds)
+        odds[0] = between
+        of = "log-odds of the classes' shares, since the row says nothing"
+    elif not calibration.bends:
+        odds = odds / calibration.temperature
+    else:  # one factor a pair, so that the terms keep their proportions and add up to the calibrated log-odds
+        with np.errstate(invalid="ignore", divide="ignore"):
+            factor = between / (scores[0][:, None] - scores[0][None, :])
+        odds = odds * np.where(np.isfinite(factor), factor, 1.0 / calibration.temperature)
+    return _ranked(names, values, classes, odds, scores[0], own, of)
+
+
+def _calibrated(scores: FloatArray, calibration: Calibration, silent: bool) -> FloatArray:
+    """Log-probabilities of one row, as `CalibratedModel` has them."""
+    if silent and calibration.shares:
+        return calibration.of_silence(int(scores[0].argmax()))
+    own: FloatArray = calibration.log_proba(scores)[0]
+    return own
+
+
+def _ranked(
+    names: tuple[str, ...],
+    values: tuple[str, ...],
+    classes: tuple[Hashable, ...],
+    odds: FloatArray,
+    scores: FloatArray,
+    own: FloatArray,
+    of: str,
+) -> Explanation:
+    """The class that is predicted against the next one."""
+    ranked = np.argsort(-scores, kind="stable")
+    first, second = int(ranked[0]), int(ranked[min(1, len(ranked) - 1)])
+    return _checked(Explanation(names, values, classes, odds, np.exp(own), first, second, of))
 
 
 def _checked(explanation: Explanation) -> Explanation:

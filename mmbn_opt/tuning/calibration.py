@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ __all__ = [
     "calibrate_on",
     "given_calibration",
     "learn_again",
+    "some_rows",
 ]
 
 LEAST_ROWS = 30
@@ -40,6 +42,9 @@ FOLDS = 5
 
 TRAINED_SHARE, COUNTED_SHARE = 0.2, 0.05
 """Shares of a time limit that are kept for a calibration: where parameters are trained, and where they are counts."""
+
+_MOST_SEEN = 10_000
+"""Training rows that a temperature is chosen on where no time is left to hold others out."""
 
 _LOOSE_GAP = 1e-2
 """Gap at which a relaxation is near enough for a temperature."""
@@ -104,6 +109,7 @@ def calibrate(
     data: DiscreteDataset,
     learn: Callable[[DiscreteDataset, float | None], BayesianNetwork],
     *,
+    own: BayesianNetwork | None = None,
     numbers: Mapping[str, FloatArray] | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
@@ -117,6 +123,9 @@ def calibrate(
     ----------
     data : DiscreteDataset
     learn : callable (data, seconds) -> BayesianNetwork
+    own : BayesianNetwork or None
+        What is calibrated: where the limit leaves no time for any part, the temperature is that of the rows that it was
+        learned from, and at least 1.
     numbers : mapping from feature to float64 array (n_samples,), or None
         Columns that were cut: each part is cut anew, so that what is held out has no say in the cut points.
     seed : int
@@ -124,7 +133,7 @@ def calibrate(
     n_jobs : int or None
         As in ``joblib.Parallel``.
     seconds : float or None
-        For all of it; parts without time left are left out, and without any there is no calibration.
+        For all of it; parts without time left are left out.
 
     Examples
     --------
@@ -139,15 +148,32 @@ def calibrate(
     if data.total_weight < LEAST_ROWS:
         return Calibration(reason=f"{data.total_weight:,.6g} rows, fewer than {LEAST_ROWS}")
 
+    def scores_of(network: BayesianNetwork, rows: DiscreteDataset) -> HeldOutScores:
+        return HeldOutScores(network.predict_log_proba(rows), rows.target_codes.astype(np.int64), rows.sample_weight)
+
     def scored(train: DiscreteDataset, held_out: DiscreteDataset, share: float | None) -> HeldOutScores:
-        network = learn(train, share)
-        scores = network.predict_log_proba(held_out)
-        return HeldOutScores(scores, held_out.target_codes.astype(np.int64), held_out.sample_weight)
+        return scores_of(learn(train, share), held_out)
 
     def parts() -> list[tuple[DiscreteDataset, DiscreteDataset]]:
         return RawNumbers(data, numbers or {}).parts(FOLDS, one_above=ONE_PART_ABOVE, seed=seed)
 
-    return calibrate_on(parts, scored, n_jobs=n_jobs, seconds=seconds)
+    seen = None if own is None else partial(_seen, own, data, scores_of, seed)
+    return calibrate_on(parts, scored, n_jobs=n_jobs, seconds=seconds, seen=seen)
+
+
+def some_rows(n_rows: int, seed: int) -> IntArray:
+    """Numbers of the rows that stand for all, in order, where a glance has to do."""
+    drawn = np.random.default_rng(seed).choice(n_rows, min(n_rows, _MOST_SEEN), replace=False)
+    return np.sort(drawn).astype(np.int64)
+
+
+def _seen(
+    own: BayesianNetwork,
+    data: DiscreteDataset,
+    scores_of: Callable[[BayesianNetwork, DiscreteDataset], HeldOutScores],
+    seed: int,
+) -> HeldOutScores:
+    return scores_of(own, data.subset(some_rows(data.n_samples, seed)))
 
 
 def best_start(problem: Formulation, *, seed: int, seconds: float | None) -> BayesianNetwork:
@@ -199,35 +225,41 @@ def calibrate_on(
     *,
     n_jobs: int | None = None,
     seconds: float | None = None,
-    knees: Sequence[float] = (),
+    may_bend: bool = False,
+    seen: Callable[[], HeldOutScores] | None = None,
 ) -> Calibration:
     """The temperature of the scores on parts: rows to learn from, and rows held out.
 
     Parts that a time limit leaves no time for are left out. Each may take what is left, so that the models of the parts
-    are learned as far as the one that is calibrated.
+    are learned as far as the one that is calibrated. Where no part has time, `seen` gives scores of rows that the model
+    was learned from: a calibration from them is too sure still, but no probability of a margin is surer.
     """
     ends = None if seconds is None else now() + seconds
 
     def over() -> bool:
         return ends is not None and now() >= ends
 
+    def chosen_on(found: Sequence[HeldOutScores], *, seen: bool) -> Calibration:
+        known = [one.log_proba for one in found if one.log_proba is not None]
+        return choose_temperature(
+            np.concatenate([one.scores for one in found]),
+            np.concatenate([one.codes for one in found]),
+            np.concatenate([one.weight for one in found]),
+            before=np.concatenate(known) if known else None,
+            may_bend=may_bend,
+            seen=seen,
+        )
+
     with suppress(OutOfTime), leaving_when(over):
         leave_in_time()
         found = _scores_of_parts(parts(), scored, ends, n_jobs)
         if found is None:
             return Calibration(reason="no class has two rows, of which one could be held out")
-        if stop_asked():
-            return Calibration(reason="Ctrl-C came first")
-        if found:
-            known = [one.log_proba for one in found if one.log_proba is not None]
-            return choose_temperature(
-                np.concatenate([one.scores for one in found]),
-                np.concatenate([one.codes for one in found]),
-                np.concatenate([one.weight for one in found]),
-                before=np.concatenate(known) if known else None,
-                knees=knees,
-            )
-    return Calibration(reason="the time limit left no time")
+        if found and not stop_asked():
+            return chosen_on(found, seen=False)
+    if stop_asked():
+        return Calibration(reason="Ctrl-C came first")
+    return Calibration(reason="the time limit left no time") if seen is None else chosen_on([seen()], seen=True)
 
 
 def _scores_of_parts(

@@ -107,7 +107,7 @@ def test_rows_that_miss_xi_are_listed_with_by_how_much(tmp_path: Path) -> None:
     twins = frame.iloc[:2].assign(kind=9)
     path, out = tmp_path / "data.csv", tmp_path / "out"
     pd.concat([frame, twins]).to_csv(path, index=False)
-    process = run("cmm", "--data", path, "--target", "kind", "--components", 1, "--out", out, "--time-limit", 8)
+    process = run("cmm", "--data", path, "--target", "kind", "--components", 1, "--out", out, "--time-limit", 20)
     assert process.returncode == 1
     table = pd.read_csv(out / "violations.csv")
     assert list(table.columns) == ["part", "row", "label", "log_odds", "violation"]

@@ -82,8 +82,8 @@ def test_predict_reads_what_structure_wrote(solved, corral, tmp_path):
     assert f"({right} of 128 labelled rows)" in process.stdout
     probabilities = predictions.filter(like="P(class=").to_numpy()
     assert probabilities.sum(axis=1) == pytest.approx(1.0)
-    network = mm.BayesianNetwork.load(out / "model.json")
-    assert probabilities == pytest.approx(network.predict_proba(frame), abs=1e-12)
+    model = mm.load_model(out)
+    assert probabilities == pytest.approx(model.predict_proba(frame), abs=1e-12)
 
 
 def test_fewer_candidates_are_exported(corral, tmp_path):

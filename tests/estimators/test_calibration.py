@@ -148,6 +148,31 @@ def test_missing_cells_are_summed_out_before_the_temperature() -> None:
 @pytest.mark.parametrize(
     "model",
     [
+        mm.MaxMarginBayesClassifier(missing="state"),
+        mm.MaxMarginStructureClassifier(max_parents=1, missing="state"),
+        mm.NaiveBayesClassifier(missing="state", calibration="temperature"),
+    ],
+    ids=str,
+)
+def test_an_empty_row_has_the_shares_of_the_classes(model: Any, tmp_path: Path) -> None:
+    X, y = vote()
+    model = clone(model).fit(X, y)
+    empty = pd.DataFrame([dict.fromkeys(X, "never seen")])
+    with pytest.warns(UserWarning, match="never seen"):
+        found, decided = model.predict_proba(empty)[0], model.network_.predict(empty)[0]
+    shares = y.value_counts(normalize=True).sort_index()
+    expected = shares.to_numpy() if decided == shares.idxmax() else [0.5, 0.5]
+    assert found == pytest.approx(expected, abs=0.01)
+    with pytest.warns(UserWarning, match="never seen"):
+        assert model.predict(empty)[0] == decided
+    model.save(tmp_path / "model.json")
+    with pytest.warns(UserWarning, match="never seen"):
+        assert mm.load_model(tmp_path / "model.json").predict_proba(empty)[0] == pytest.approx(found, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
         mm.MaxMarginBayesClassifier("tan-cmi", iterations=5, missing="state"),
         mm.MaxMarginStructureClassifier(max_parents=1, missing="state"),
         mm.NaiveBayesClassifier(missing="state"),
@@ -190,7 +215,16 @@ def test_saved_mixtures_come_back_with_their_calibration(n_classes: int, tmp_pat
     [
         ('"temperature": ', '"temperature": -', "temperature"),
         ('"temperature": ', '"warmth": ', "keys"),
-        ('"knee": null', '"knee": 0', "knee"),
+        ('"bends": []', '"bends": [[1.0, 0.0]]', "bends"),
+        ('"bends": []', '"bends": [[2.0, 1.0], [1.0, 2.0]]', "bends"),
+        ('"bends": []', '"bends": [[1.0, 2.0], [2.0, 1.0]]', "bends"),
+        ('"bends": []', '"bends": [[1.0]]', "bends"),
+        ('"bends": []', '"bends": [[1.0, "2"]]', "bends"),
+        ('"bends": []', '"bends": [[1.0, 1e999]]', "bends"),
+        ('"bends": []', '"bends": 3', "bends"),
+        ('"seen": false', '"seen": 0', "seen"),
+        ('"shares": [', '"shares": [0.5, ', "shares|classes"),
+        ('"shares": [', '"shares": [0], "s": [', "shares|keys"),
         ('"reason": ""', '"reason": 3', "reason"),
         ('"log_loss": ', '"loss": ', "before"),
         ('"calibration": {', '"calibration": [], "c": {', "object"),
@@ -238,12 +272,19 @@ def test_the_limit_holds_for_learning_and_calibration_together(model: Any) -> No
     assert fitted.calibration_.rows > 0 or "time limit" in fitted.calibration_.reason
 
 
-def test_a_limit_of_nothing_leaves_a_model_without_calibration() -> None:
-    X, y = iris()
+@pytest.mark.parametrize(
+    "model", [mm.MaxMarginBayesClassifier(time_limit=0.0), mm.CMMClassifier(time_limit=0.0)], ids=str
+)
+def test_a_limit_of_nothing_leaves_what_the_training_rows_say_and_tells_so(model: Any) -> None:
+    X, y = load_iris(return_X_y=True)
     with pytest.warns(ConvergenceWarning):
-        model = mm.MaxMarginBayesClassifier(time_limit=0.0).fit(X, y)
-    assert model.calibration_.reason == "the time limit left no time"
-    assert model.predict(X).shape == (150,)
+        fitted = clone(model).fit(X, y)
+    found = fitted.calibration_
+    assert (found.seen, found.rows, found.reason) == (True, 150.0, "")
+    assert "no time was left to hold any out" in str(found)
+    assert found.after.log_loss <= found.before.log_loss + 0.05
+    assert "training rows" in fitted.summary()
+    assert fitted.predict(X).tolist() == fitted.set_params(calibration=None)._own_model().predict(X).tolist()
 
 
 @pytest.mark.parametrize("kind", [mm.NaiveBayesClassifier, mm.MaxMarginBayesClassifier])

@@ -122,6 +122,7 @@ def test_the_temperature_comes_from_what_was_predicted_before_the_rows_were_lear
     assert model.calibration_.before is not None
     assert model.calibration_.before.log_loss == pytest.approx(-known[np.arange(len(codes)), codes].mean())
     kept = model.calibration_
+    assert len(kept.shares) == 2
     assert model.partial_fit(X[:5], y[:5]).calibration_ == kept
 
 
@@ -170,3 +171,13 @@ def test_a_warm_structure_search_has_the_last_structure_at_hand() -> None:
     assert "given start" in {record.source for record in model.fit(X, y).trace_.records} or (
         model.result_.bounds.primal_bound == pytest.approx(best)
     )
+
+
+def test_a_class_that_is_new_has_no_share_yet_and_a_calibration_all_the_same() -> None:
+    X, y = vote()
+    model = mm.NaiveBayesClassifier(missing="state", calibration="temperature")
+    model.partial_fit(X[:200], y[:200], classes=["democrat", "independent", "republican"])
+    assert (model.calibration_.changes, model.calibration_.shares) == (True, ())
+    assert model.predict_proba(X[:3]).shape == (3, 3)
+    model.partial_fit(X[200:210], ["whig"] * 10)
+    assert model.predict_proba(X[:3]).shape == (3, 4)

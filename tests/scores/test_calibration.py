@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.special import log_expit
 from sklearn.metrics import log_loss as their_log_loss
 from sklearn.utils.class_weight import compute_class_weight
 
@@ -26,7 +27,7 @@ def test_the_temperature_that_labels_were_drawn_with_is_found(true: float) -> No
     codes = np.array([rng.choice(3, p=p) for p in np.exp(Calibration(true).log_proba(scores))])
     found = choose_temperature(scores, codes, np.ones(len(codes)))
     assert found.temperature == pytest.approx(true, rel=0.03)
-    assert found.knee is None
+    assert found.bends == ()
     assert found.after is not None
     assert found.before is not None
     assert found.after.log_loss <= found.before.log_loss + 1e-9
@@ -54,19 +55,57 @@ def test_rows_that_are_all_right_do_not_make_it_certain() -> None:
     assert 0.99 < sure < 0.9999
 
 
-def test_heavy_tails_get_a_knee_and_only_where_it_is_worth_it() -> None:
+def test_heavy_tails_get_bends_and_only_where_it_is_worth_it() -> None:
     rng = np.random.default_rng(3)
     true = rng.normal(size=4000) * 2
     codes = (rng.random(4000) < 1 / (1 + np.exp(-true))).astype(int)
     scores = np.column_stack([np.zeros(4000), np.sinh(4 * true)])
     plain = choose_temperature(scores, codes, np.ones(4000))
-    bent = choose_temperature(scores, codes, np.ones(4000), knees=(10.0, 1.0, 0.1, 0.01))
+    bent = choose_temperature(scores, codes, np.ones(4000), may_bend=True)
+    best = log_loss(log_expit(np.column_stack([-true, true])), codes)
     assert plain.after is not None
     assert bent.after is not None
-    assert bent.knee is not None
+    assert bent.bends
     assert bent.after.log_loss < plain.after.log_loss - 0.1
+    assert bent.after.log_loss < best + 0.01
     straight = np.column_stack([np.zeros(4000), true])
-    assert choose_temperature(straight, codes, np.ones(4000), knees=(10.0, 1.0)).knee is None
+    assert choose_temperature(straight, codes, np.ones(4000), may_bend=True).bends == ()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_bends_rise_from_nothing_and_end_level(n_classes: int) -> None:
+    rng = np.random.default_rng(n_classes)
+    scores = rng.standard_t(1, size=(500, n_classes)) * 30
+    codes = np.where(rng.random(500) < 0.8, scores.argmax(axis=1), rng.integers(0, n_classes, 500))
+    found = choose_temperature(scores, codes, np.ones(500), may_bend=True)
+    points = np.array([(0.0, 0.0), *found.bends])
+    assert (np.diff(points[:, 0]) > 0.0).all()
+    assert (np.diff(points[:, 1]) >= 0.0).all()
+    far = np.eye(n_classes)[:1] * 1e12
+    assert np.ptp(found.log_proba(far)) == pytest.approx(found.bends[-1][1], rel=1e-12)
+    assert np.ptp(found.log_proba(far * 10)) == pytest.approx(found.bends[-1][1], rel=1e-12)
+
+
+def test_bends_of_weights_are_those_of_rows() -> None:
+    rng = np.random.default_rng(7)
+    scores = rng.standard_t(1, size=(200, 2)) * 30
+    codes = np.where(rng.random(200) < 0.8, scores.argmax(axis=1), rng.integers(0, 2, 200))
+    once = choose_temperature(scores, codes, np.full(200, 2.0), may_bend=True)
+    twice = choose_temperature(np.tile(scores, (2, 1)), np.tile(codes, 2), np.ones(400), may_bend=True)
+    assert np.array(once.log_proba(scores)) == pytest.approx(np.array(twice.log_proba(scores)), abs=2e-2)
+
+
+def test_rows_that_were_learned_from_are_believed_less() -> None:
+    scores = np.array([[3.0, 0.0], [0.0, 3.0]] * 50)
+    codes = np.array([0, 1] * 50)
+    sure = np.exp(choose_temperature(scores, codes, np.ones(100)).log_proba(scores)).max()
+    seen = choose_temperature(scores, codes, np.ones(100), seen=True)
+    assert seen.temperature >= 1.0
+    assert "training rows" in str(seen)
+    assert np.exp(seen.log_proba(scores)).max() < sure
+    shares = np.log(np.array([[0.6, 0.4], [0.4, 0.6]] * 50))
+    votes = choose_temperature(scores, codes, np.ones(100), before=shares, seen=True)
+    assert 0.9 < np.exp(votes.log_proba(scores)).max() < 0.97  # ten rows in 110 are spread
 
 
 def test_log_loss_is_scikit_learns() -> None:
@@ -96,10 +135,13 @@ finite = st.floats(-1e3, 1e3, allow_nan=False) | st.sampled_from([0.0, 1.0, -1.0
 @given(
     arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(2, 5)), elements=finite),
     st.floats(1e-3, 1e6),
-    st.none() | st.floats(1e-3, 1e3),
+    st.lists(st.tuples(st.floats(1e-3, 1e3), st.floats(0.0, 1e3)), max_size=4),
 )
-def test_the_map_keeps_the_order_of_the_classes(scores: np.ndarray, temperature: float, knee: float | None) -> None:
-    log_proba = Calibration(temperature, knee=knee).log_proba(scores)
+def test_the_map_keeps_the_order_of_the_classes(
+    scores: np.ndarray, temperature: float, steps: list[tuple[float, float]]
+) -> None:
+    bends = tuple(map(tuple, np.cumsum(np.array(steps), axis=0))) if steps else ()
+    log_proba = Calibration(temperature, bends=bends).log_proba(scores)
     assert np.exp(log_proba).sum(axis=1) == pytest.approx(1.0)
     for row, mapped in zip(scores, log_proba, strict=True):
         for a in range(len(row)):

@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 import mmbn_opt as mm
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.structure import Structure
+from mmbn_opt.scores.calibrated import CalibratedModel, says_nothing
 from mmbn_opt.scores.calibration import Calibration
 from mmbn_opt.scores.explanation import explain_mixture, explain_network
 from mmbn_opt.scores.flips import smallest_flip
@@ -55,6 +57,71 @@ def test_terms_add_up_to_the_log_odds(seed: int, missing: float, temperature: fl
     for name, value, term in zip(found.names, found.values, found.terms, strict=True):
         if value == "missing":
             assert term == 0.0, name
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 1_000_000), st.sampled_from([0.5, 0.8, 1.0]))
+def test_what_is_calibrated_is_what_a_row_says(seed: int, missing: float) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_network(rng)
+    codes = np.array([random_codes(rng, network, missing) for _ in range(10)])
+    frame = pd.DataFrame(
+        {v.name: [None if c < 0 else v.states[c] for c in codes[:, k]] for k, v in enumerate(network.features)}
+    )
+    shares = tuple(rng.dirichlet(np.ones(len(network.classes))))
+    model = CalibratedModel(network, Calibration(5.0, shares=shares))
+    proba, own, silent = model.predict_proba(frame), network.predict_proba(frame), says_nothing(network, codes)
+    assert np.allclose(own[silent], network.query("class").to_numpy(), atol=1e-12)
+    decided = own.argmax(axis=1)
+    for row in range(10):
+        bearing = [
+            v.name
+            for k, v in enumerate(network.features)
+            if codes[row, k] >= 0 and v.cardinality > 1 and not network.structure.is_d_separated(v.name, "class")
+        ]
+        assert silent[row] == (not bearing)
+        assert proba[row].argmax() == decided[row]
+        assert proba[row].sum() == pytest.approx(1.0)
+        if not silent[row]:
+            assert np.log(proba[row]) == pytest.approx(Calibration(5.0).log_proba(np.log(own[[row]]))[0], abs=1e-9)
+        elif decided[row] == np.argmax(shares):
+            assert proba[row] == pytest.approx(np.array(shares), abs=1e-9)
+        found = explain_network(network, codes[row], model.calibration)
+        assert found.proba == pytest.approx(proba[row], abs=1e-9)
+        assert found.log_odds == pytest.approx(
+            np.log(found.proba[found.first]) - np.log(found.proba[found.second]), abs=1e-9
+        )
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(0.01, 1.0), min_size=2, max_size=6), st.integers(0, 5))
+def test_shares_that_a_decision_is_against_are_shared_out(weights: list[float], place: int) -> None:
+    shares = np.array(weights) / sum(weights)
+    decided = place % len(shares)
+    found = np.exp(Calibration(2.0, shares=tuple(shares)).of_silence(decided))
+    assert found.sum() == pytest.approx(1.0)
+    assert found[decided] >= found.max() - 1e-12
+    less = shares < found[decided]
+    less[decided] = False
+    assert found[less] == pytest.approx(shares[less])
+    if decided == shares.argmax():
+        assert found == pytest.approx(shares)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("strategy", ["one-vs-one", "one-vs-rest"])
+def test_a_row_without_a_number_has_the_shares_of_the_classes(n_classes: int, strategy: str) -> None:
+    rng = np.random.default_rng(n_classes)
+    y = np.concatenate([np.zeros(40, dtype=int), np.arange(60) % n_classes])
+    X = rng.normal(size=(100, 2)) + y[:, None]
+    model = mm.CMMClassifier(missing="marginalize", strategy=strategy).fit(X, y)
+    rows = np.array([[np.nan, np.nan], [0.5, np.nan]])
+    proba = model.predict_proba(rows)
+    assert model.calibration_.changes
+    assert proba[0].argmax() == model.model_.predict_proba(rows)[0].argmax() == 0
+    assert proba[0] == pytest.approx(np.bincount(y) / 100, abs=0.01)
+    assert proba[1] != pytest.approx(proba[0], abs=0.01)
+    assert model.explain(rows[0]).proba == pytest.approx(proba[0], abs=1e-9)
 
 
 @settings(max_examples=60, deadline=None)
@@ -113,7 +180,7 @@ def test_terms_of_mixtures_add_up_for_numbers_and_gaps(seed: int, n_classes: int
     x[rng.random(n) < 0.3] = np.nan
     scores = model.decision_values(x[None, :])
     votes = rule == "one-vs-one" and n_classes > 2
-    calibration = Calibration(3.0, knee=None if seed % 2 else 0.5)
+    calibration = Calibration(3.0, bends=() if seed % 2 else ((0.5, 0.4), (20.0, 3.0)))
     log_proba = calibration.log_proba(scores)[0]
     for known in (None, calibration):
         found = explain_mixture(model, x, known)
