@@ -28,7 +28,7 @@ _HALF = 0.5
 """Share of rows of one width below which tabs are taken for blanks."""
 _MARKED = re.compile(rb"^[ \t]*([#%@])[^\n]*", re.MULTILINE)
 _SAID = re.compile(rb"""\s*"?sep=(.|\\t)"?[ \t]*(?:\n|$)""", re.IGNORECASE)
-_NUMBER = re.compile(r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?([0-9]++[.,]?[0-9]*+|[.,][0-9]++)([eE][+-]?[0-9]++)?")
 _BLANK_LINES = re.compile(rb"(?:[^\S\n]*+\n)*+")
 _GAP = re.compile(rb"""(?<![^\s"])"[^"]*"|[ \t]+""")
 
