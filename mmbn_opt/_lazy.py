@@ -41,6 +41,8 @@ _DELEGATES = {
     "save_calibrated": "mmbn_opt.interop.calibrated_json",
     "save_mixture": "mmbn_opt.interop.mixture_json",
     "load_mixture": "mmbn_opt.interop.mixture_json",
+    "make_scorer": "mmbn_opt.interop.scorer",
+    "write_scorer": "mmbn_opt.interop.scorer",
     "write_xmlbif": "mmbn_opt.interop.xmlbif",
     "read_xmlbif": "mmbn_opt.interop.xmlbif",
     "write_uai": "mmbn_opt.interop.uai",

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from mmbn_opt._lazy import delegate
+from mmbn_opt.data.unseen import Unseen
 
-__all__ = ["NetworkExchange", "StructureExchange"]
+__all__ = ["NetworkExchange", "Scoring", "StructureExchange"]
 
 
 class Drawable:
@@ -18,7 +19,25 @@ class Drawable:
         return text
 
 
-class NetworkExchange(Drawable):
+class Scoring:
+    """What classifies single rows without this package."""
+
+    def scorer(self, *, unseen: Unseen = "warn") -> Any:
+        """A `Scorer` of rows given as dicts, one at a time, for a service: same decisions, same probabilities.
+
+        Parameters
+        ----------
+        unseen : {"warn", "missing", "error"}
+            Labels that training never saw: summed out with a warning, in silence, or refused by ``ValueError``.
+        """
+        return delegate("make_scorer")(self, unseen=unseen)
+
+    def to_python(self, path: str | Path) -> None:
+        """Write the scorer as a Python file that needs the standard library alone."""
+        delegate("write_scorer")(self, path)
+
+
+class NetworkExchange(Drawable, Scoring):
     """What a `BayesianNetwork` can be written as and read from; what each place keeps is told in the guide."""
 
     def save(self, path: str | Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import check_fields
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.discrete import DiscreteDataset
@@ -16,6 +17,7 @@ from mmbn_opt.data.samples import Samples
 from mmbn_opt.data.unseen import Unseen
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.mixtures.classifier import MixtureClassifier
+from mmbn_opt.networks.exchange import Scoring
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.posterior import features_that_tell
 from mmbn_opt.scores.calibration import Calibration
@@ -26,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
-class CalibratedModel:
+class CalibratedModel(Scoring):
     """A network or a mixture classifier whose probabilities go through a calibration; its decisions are its own.
 
     What is calibrated is what a row says of its class. A row that says nothing, since no cell that bears on the class
@@ -51,6 +53,7 @@ class CalibratedModel:
     calibration: Calibration
 
     def __post_init__(self) -> None:
+        check_fields(self)
         n_classes, shares = len(self.model.classes), self.calibration.shares
         if shares and len(shares) != n_classes:
             raise InputError(f"A calibration with shares of {len(shares)} classes does not fit {n_classes} classes.")
