@@ -4,8 +4,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# Extra pytest worker processes; 0 runs all in one, since some tests watch the wall clock.
-JOBS ?= 0
+# Pytest worker processes; 0 runs all in one.
+JOBS ?= 2
 # Not `python -m pytest`: that would put the root, and with it the links, on the import path.
 PYTEST := $(BIN)/pytest
 DEMO_OUT ?= demo-output
