@@ -236,3 +236,39 @@ def test_it_works_in_pipelines_searches_pickles_and_on_frames() -> None:
     assert search.best_score_ > 0.9
     scores = cross_val_score(make_pipeline(StandardScaler(), CMMClassifier(iterations=5)), X, y, cv=2)
     assert scores.min() > 0.9
+
+
+@pytest.mark.parametrize("strategy", ["one-vs-one", "one-vs-rest"])
+def test_a_warm_start_begins_where_the_last_fit_ended(strategy: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    cold = CMMClassifier(2, strategy=strategy, iterations=40, calibration=None).fit(X, y)
+    warm = CMMClassifier(2, strategy=strategy, iterations=40, calibration=None, warm_start=True).fit(X, y)
+    assert [p.margin for p in warm.parts_] == [p.margin for p in cold.parts_]  # the first fit has nothing to begin at
+    stretched = X * np.array([3.0, 0.5, 10.0, 1.0]) + 7.0
+    own = CMMClassifier(2, strategy=strategy, iterations=0, calibration=None).fit(stretched, y)
+    again = warm.set_params(iterations=0).fit(stretched, y)
+    # Of no iterations the start itself is left, in the units of the new table.
+    for before, start, after in zip(cold.parts_, own.parts_, again.parts_, strict=True):
+        assert after.margin == pytest.approx(max(before.margin, start.margin), rel=1e-6)
+    assert any(after.margin > start.margin for start, after in zip(own.parts_, again.parts_, strict=True))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"n_components": 1}, {"strategy": "one-vs-rest"}, {}],
+    ids=["other components", "other programs", "other classes"],
+)
+def test_a_warm_start_that_does_not_fit_is_none(change: dict[str, Any]) -> None:
+    X, y = load_iris(return_X_y=True)
+    model = CMMClassifier(2, iterations=20, calibration=None, warm_start=True).fit(X, y)
+    rows = y < 2 if not change else np.ones(len(y), dtype=bool)
+    warm = model.set_params(**change).fit(X[rows], y[rows])
+    cold = CMMClassifier(**{"n_components": 2} | change, iterations=20, calibration=None).fit(X[rows], y[rows])
+    assert np.array_equal(warm.decision_function(X), cold.decision_function(X))
+
+
+def test_parts_refuse_a_start_of_another_problem() -> None:
+    X, y = load_iris(return_X_y=True)
+    other = CMMClassifier(1, iterations=2, calibration=None).fit(X[:, :3], y).model_
+    with pytest.raises(InputError, match="starts is a classifier of the classes"):
+        solve_parts(MulticlassMargin(X, y, 1), starts=other)
