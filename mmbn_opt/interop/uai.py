@@ -112,9 +112,10 @@ def read_uai(
     reader.refuse_shorter_than(cells)
     known = _variables(variables, cards, repr(str(path)))
     names = [v.name for v in known]
-    chosen = target if isinstance(target, str) else None
-    if chosen is None and not (target is None and variables is None):
-        chosen = names[_position(target, len(names))]
+    if isinstance(target, str):
+        chosen: str | None = target
+    else:
+        chosen = None if target is None and variables is None else names[_position(target, len(names))]
     require_target(names, chosen, repr(str(path)))
     families = {}
     for scope, shape in zip(scopes, shapes, strict=True):

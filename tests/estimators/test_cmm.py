@@ -18,6 +18,7 @@ from mmbn_opt.estimators.cmm import CMMClassifier
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.mixtures.classifier import DecisionRule
+from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.nonlinear.exterior_penalty import ExteriorPenaltySolver
 from mmbn_opt.solving.parts import solve_parts
@@ -244,13 +245,25 @@ def test_a_warm_start_begins_where_the_last_fit_ended(strategy: str) -> None:
     cold = CMMClassifier(2, strategy=strategy, iterations=40, calibration=None).fit(X, y)
     warm = CMMClassifier(2, strategy=strategy, iterations=40, calibration=None, warm_start=True).fit(X, y)
     assert [p.margin for p in warm.parts_] == [p.margin for p in cold.parts_]  # the first fit has nothing to begin at
-    stretched = X * np.array([3.0, 0.5, 10.0, 1.0]) + 7.0
-    own = CMMClassifier(2, strategy=strategy, iterations=0, calibration=None).fit(stretched, y)
-    again = warm.set_params(iterations=0).fit(stretched, y)
-    # Of no iterations the start itself is left, in the units of the new table.
-    for before, start, after in zip(cold.parts_, own.parts_, again.parts_, strict=True):
-        assert after.margin == pytest.approx(max(before.margin, start.margin), rel=1e-6)
+    some = np.arange(len(y)) % 3 > 0  # another mean and another variance in every column
+    own = CMMClassifier(2, strategy=strategy, iterations=0, calibration=None).fit(X[some], y[some])
+    again = warm.set_params(iterations=0).fit(X[some], y[some])
+    # Of no iterations the start itself is left: the last fit's model over the new rows, where that is the better one.
+    problem = again.result_.formulation
+    for k, (start, after) in enumerate(zip(own.parts_, again.parts_, strict=True)):
+        former, part = problem.start_parts(cold.model_)[k], problem.binaries[k]
+        assert np.allclose(part.log_odds(former), log_odds_in(cold.model_, k, problem, X[some]))
+        if part.infeasibility(former) == 0.0 and start.feasible:
+            lifted = part.evaluate(part.adopt(former, ProgramKind.NONLINEAR))  # variances below tau are raised to it
+            assert after.margin == pytest.approx(max(lifted, start.margin), rel=1e-6)
     assert any(after.margin > start.margin for start, after in zip(own.parts_, again.parts_, strict=True))
+
+
+def log_odds_in(model: Any, k: int, problem: MulticlassMargin, X: np.ndarray) -> np.ndarray:
+    """Log-odds of the true side of each sample of a part, by the classifier over the values as they are."""
+    part = problem.parts[k]
+    odds = model.parts[k].decision(model.standardize(X[part.rows]))
+    return np.where(np.asarray(part.labels) == 0, odds, -odds)
 
 
 @pytest.mark.parametrize(
