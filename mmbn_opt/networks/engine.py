@@ -21,8 +21,11 @@ _SHARED_CELLS = 20_000
 _CELLS_PER_NODE = 2_000
 """As many cells are computed in the time that planning takes for a node."""
 
-_FEW = 0.5
-"""A single case whose relevant part has fewer of the nodes than this share gets a plan of that part."""
+_WIDE, _FEW = 128, 0.5
+"""In networks of more nodes a single case gets a plan of its relevant part, if that has fewer than this share of them.
+
+In smaller ones one plan of the whole network serves all further questions to the same nodes, which is worth more.
+"""
 
 _PLANS_KEPT = 256
 
@@ -130,7 +133,8 @@ class Engine:
     ) -> list[tuple[Plan, NDArray[np.intp]]]:
         """Plans, and the cases that each serves; refused before anything is computed."""
         groups = None
-        if case.n_cases == 1 and not whole and (kept, best) not in self._plans:
+        wide = len(self.tables.cardinalities) > _WIDE
+        if wide and case.n_cases == 1 and not whole and (kept, best) not in self._plans:
             seen, relevant = self._relevant(kept, best, case, 0)
             if np.count_nonzero(relevant) < _FEW * len(relevant):
                 return [(self._refused_or(self._plan(kept, best, seen, relevant), max_cells, question), _ONLY)]
