@@ -1,5 +1,6 @@
 """``mmbn-opt compare``: several solvers on the structure problems of one or more files."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +9,6 @@ import typer
 from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
 from mmbn_opt.cli.parsing import whole_numbers
-from mmbn_opt.cli.remarks import remark
 
 __all__ = ["compare"]
 
@@ -105,6 +105,7 @@ def compare(
     from mmbn_opt import comparison
     from mmbn_opt._budget import interruptible
     from mmbn_opt.cli.problems import Problem
+    from mmbn_opt.cli.progress import RunsProgress
     from mmbn_opt.cli.running import command_line, open_folder, saying_first, writing
     from mmbn_opt.cli.tables import Table, kinds_of, prepared
     from mmbn_opt.comparison.runner import plan_of
@@ -126,9 +127,10 @@ def compare(
             for table in tables:
                 preparation = prepared(table.read().learned, target, kinds, missing, no_discretize)
                 formulations[_label(table.path, formulations)] = problem.formulation(preparation.data)
-        found = comparison.compare(
-            formulations, wanted, folder=out, rerun_failed=rerun_failed, progress=_say_run, **limits
-        )  # fmt: skip
+        with RunsProgress() as runs:
+            found = comparison.compare(
+                formulations, wanted, folder=out, rerun_failed=rerun_failed, progress=partial(_say_run, runs), **limits
+            )  # fmt: skip
         if not len(found):
             raise KeyboardInterrupt
         title = f"Solvers on {', '.join(formulations)}"
@@ -144,15 +146,17 @@ def _label(path: Path, taken: dict[str, Any]) -> str:
     return short if short not in taken else str(path)
 
 
-def _say_run(run: Any, done: int, total: int) -> None:
+def _say_run(runs: Any, run: Any, done: int, total: int) -> None:
     """One line a run on stderr, as it ends."""
     primal, gap = run.bounds.primal_bound, run.bounds.gap_rel
     value = "none" if primal is None else f"{primal:.4f}"
     flag = "" if run.claim_ok else "  CLAIMS ANOTHER OBJECTIVE"
     detail = f"  {run.detail}" if run.detail else ""
-    remark(
+    runs.say(
         f"[{done}/{total}] {run.formulation} {run.solver} seed {run.seed}: {run.label} after {run.seconds:.2f} s, "
-        f"objective {value}, gap {gap:.3%}{flag}{detail}"
+        f"objective {value}, gap {gap:.3%}{flag}{detail}",
+        done,
+        total,
     )
 
 

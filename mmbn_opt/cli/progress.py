@@ -6,9 +6,10 @@ from types import TracebackType
 from typing import Any
 
 from mmbn_opt.cli.remarks import Loudness, loudness, remark
+from mmbn_opt.results.pace import Pace, duration
 from mmbn_opt.results.trace import TraceRecord
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "RunsProgress"]
 
 _SECONDS_BETWEEN_LINES = 1.0
 """A log is for reading: bounds that follow one another faster than this are left out of it."""
@@ -68,6 +69,51 @@ class Progress:
             self._next_line = record.time_sec + _SECONDS_BETWEEN_LINES
             nodes = "" if record.nodes is None else f"  nodes {record.nodes:,}"
             remark(f"{record.time_sec:9.2f} s  {line}{nodes}  {record.event} by {record.source}")
+
+
+class RunsProgress:
+    """Shows how many runs of many are done and when the others will be; use as a context manager.
+
+    On a terminal a bar below the lines of the runs, elsewhere the time that is left at the end of each line.
+    """
+
+    def __init__(self) -> None:
+        self._live: Any = None
+        self._task: Any = None
+        self._before: int | None = None
+
+    def __enter__(self) -> "RunsProgress":
+        self._pace = Pace(0)
+        if sys.stderr.isatty() and loudness() > Loudness.QUIET:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import Progress as Bar
+
+            self._live = Bar(
+                TimeElapsedColumn(), BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}"),
+                console=Console(stderr=True),
+            )  # fmt: skip
+            self._task = self._live.add_task("runs", total=None)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def say(self, line: str, done: int, total: int) -> None:
+        """Show the line of a run that has ended, the `done`-th of `total`."""
+        if self._before is None:  # runs of an earlier call tell nothing of how long the others take
+            self._before = done - 1
+        seconds = self._pace.left(done - self._before, total - done)
+        left = "" if done == total else f"about {duration(seconds)} left"
+        if self._live is None:
+            remark(line + (f"; {left}" if left else ""))
+        else:
+            self._live.console.print(line, markup=False, highlight=False)
+            self._live.update(self._task, total=total, completed=done, description=left)
 
 
 def _number(value: float | None) -> str:

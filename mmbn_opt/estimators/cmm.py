@@ -73,6 +73,9 @@ class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, Base
         rows held out as in `MaxMarginBayesClassifier` (three folds). None leaves them as the model defines them.
     class_weight : mapping of label to weight, "balanced" or None
         Multiplied into the weights of the rows.
+    warm_start : bool
+        Begin where the last `fit` ended, where it had the same classes, features, number of components and strategy:
+        each program starts at the better of that and its own start.
     time_limit : float or None
         Seconds for `fit`. The choice gets half of them at most, and is made among the candidates that are complete by
         then (without one the first is taken). What it leaves is for the final programs; those without time left keep
@@ -134,6 +137,7 @@ class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, Base
         cv: Any = 5,
         calibration: Any = "auto",
         class_weight: Any = None,
+        warm_start: bool = False,
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -153,6 +157,7 @@ class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, Base
         self.cv = cv
         self.calibration = calibration
         self.class_weight = class_weight
+        self.warm_start = warm_start
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -193,7 +198,8 @@ class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, Base
             calibration = given_calibration(self.calibration, trained=True)
             share = 0.0 if calibration is not None or self.time_limit is None else TRAINED_SHARE * self.time_limit
             left = seconds_left(self.time_limit, began)
-            self.result_ = self._solved(problem, chosen, None if left is None else max(0.0, left - share))
+            seconds = None if left is None else max(0.0, left - share)
+            self.result_ = self._solved(problem, chosen, seconds, former=self._former(problem))
             self.model_: MixtureClassifier = self.result_.model
             self.parts_ = parts_of(problem, self.result_)
             self.classes_ = problem.data.classes
@@ -323,9 +329,23 @@ class CMMClassifier(FittedHTML, WeightedScore, Explaining, ClassifierMixin, Base
             xi_growth=self.xi_growth, missing=missing, start=self.start, seed=self._seed, **further,
         )  # fmt: skip
 
+    def _former(self, problem: MulticlassMargin) -> MixtureClassifier | None:
+        """The classifier of the last `fit` where this one is to begin at it."""
+        former: MixtureClassifier | None = vars(self).get("model_") if self.warm_start else None
+        if former is None or not problem.fits(former):
+            return None
+        tell(self, "begins at the mixtures of the last fit")
+        return former
+
     def _solved(
-        self, problem: MulticlassMargin, chosen: CMMSettings, time_limit: float | None, *, quiet: bool = False
+        self,
+        problem: MulticlassMargin,
+        chosen: CMMSettings,
+        time_limit: float | None,
+        *,
+        quiet: bool = False,
+        former: MixtureClassifier | None = None,
     ) -> Result:
         solver = ExteriorPenaltySolver(inner=self.inner, max_iterations=chosen.iterations, restarts=0)
         verbose = True if checked_verbosity(self.verbose) > 1 and not quiet else None
-        return solve_parts(problem, solver, time_limit=time_limit, seed=problem.seed, verbose=verbose)
+        return solve_parts(problem, solver, time_limit=time_limit, seed=problem.seed, verbose=verbose, starts=former)

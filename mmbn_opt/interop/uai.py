@@ -81,7 +81,8 @@ def read_uai(
     path : str or Path
         A ``.uai`` file, gzip-compressed if it ends in ``.gz``.
     target : str, int or None
-        The class, by its name or its number in the file; None takes the last variable.
+        The class, by its name or its number in the file. None: the last of `variables`, as a network's own have it; a
+        network without a class where there are none.
     variables : sequence of DiscreteVariable, mapping of name to labels, or None
         What the variables of the file are, in its order; None calls them ``x0, x1, ...`` with states 0, 1, ...
     layout : {"uai", "pyagrum"}
@@ -111,7 +112,10 @@ def read_uai(
     reader.refuse_shorter_than(cells)
     known = _variables(variables, cards, repr(str(path)))
     names = [v.name for v in known]
-    chosen = target if isinstance(target, str) else names[_position(target, len(names))]
+    if isinstance(target, str):
+        chosen: str | None = target
+    else:
+        chosen = None if target is None and variables is None else names[_position(target, len(names))]
     require_target(names, chosen, repr(str(path)))
     families = {}
     for scope, shape in zip(scopes, shapes, strict=True):

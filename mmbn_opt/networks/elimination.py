@@ -59,6 +59,16 @@ class Family:
         return found
 
     @cached_property
+    def scopes(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Families one after the other: pointers, members, strides in the tables."""
+        lengths = [len(steps) for steps in self.steps]
+        return (
+            _pointers(lengths),
+            np.array([v for steps in self.steps for v in steps], dtype=np.int64),
+            np.array([step for steps in self.steps for step in steps.values()], dtype=np.int64),
+        )
+
+    @cached_property
     def children_first(self) -> IntArray:
         """Nodes, no parent before its children."""
         return np.array(self.tables.structure.topological_order()[::-1], dtype=np.int64)
@@ -143,13 +153,13 @@ class Plan:
                         among[e, p] = place[-1 - i].get(v, -1)
                 e += 1
         sizes = [prod(card[v] for v in bucket[1:]) for bucket in members]
-        scopes = [list(steps.items()) for steps in family.steps]
+        scope_ptr, scope, scope_step = family.scopes
         return Book(
             card=np.array(card, dtype=np.int64),
             table_start=family.starts,
-            scope_ptr=_pointers([len(scope) for scope in scopes]),
-            scope=np.array([v for scope in scopes for v, _ in scope], dtype=np.int64),
-            scope_step=np.array([s for scope in scopes for _, s in scope], dtype=np.int64),
+            scope_ptr=scope_ptr,
+            scope=scope,
+            scope_step=scope_step,
             children_first=family.children_first,
             member_ptr=_pointers([len(bucket) for bucket in members]),
             member=np.array([v for bucket in members for v in bucket], dtype=np.int64),
@@ -183,27 +193,25 @@ def make_plan(
     relevant : bool array (n_nodes,) or None
         Nodes whose tables are needed; None for all.
     """
+    from mmbn_opt.networks._order_kernels import joined
+
     card = family.tables.cardinalities
-    nodes: Sequence[int] = range(len(card)) if relevant is None else np.flatnonzero(relevant).tolist()
-    out = set(observed)
-    last = [v for v in best if v not in out]
-    graph: dict[int, set[int]] = {v: set() for v in nodes if v not in out}
-    for node in nodes:
-        inside = [v for v in family.steps[node] if v in graph]
-        for v in inside:
-            graph[v].update(u for u in inside if u != v)
-    stay = [*kept, *last]
-    order = small_order(graph, card, stay)
+    enters = np.ones(len(card), dtype=np.bool_) if relevant is None else relevant
+    away = enters.copy()
+    out = list(observed)
+    away[out] = False
+    scope_ptr, scope, _ = family.scopes
+    bits = joined(scope_ptr, scope, enters, away)
+    last = [v for v in best if away[v]]
+    away[[*kept, *last]] = False
+    order, left = small_order(bits, card, away)
     n_sums = len(order)
     if last:
-        for node, around in order:  # what is left once they are summed out
-            for u in around:
-                graph[u] |= set(around) - {u}
-            del graph[node]
-            for u in around:
-                graph[u].discard(node)
-        order = [*order, *small_order(graph, card, kept)]
-    return Plan(family, order, n_sums, tuple(kept), tuple(nodes))
+        away[:] = False
+        away[last] = True
+        away[list(kept)] = False
+        order = [*order, *small_order(left, card, away)[0]]
+    return Plan(family, order, n_sums, tuple(kept), tuple(np.flatnonzero(enters).tolist()))
 
 
 def _pointers(lengths: Sequence[int]) -> IntArray:

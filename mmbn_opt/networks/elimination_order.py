@@ -1,10 +1,17 @@
 """Orders in which the nodes of a graph are eliminated, so that the tables stay small."""
 
-from collections.abc import Callable, Collection, Sequence
-from heapq import heapify, heappop, heappush
-from math import log, prod
+from collections.abc import Collection, Sequence
+from math import prod
+from typing import TYPE_CHECKING
 
-__all__ = ["Order", "min_fill_order", "small_order", "table_cells"]
+import numpy as np
+
+from mmbn_opt._arrays import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from mmbn_opt.networks._order_kernels import Bits
+
+__all__ = ["Order", "bits_of", "min_fill_order", "small_order", "table_cells"]
 
 Order = list[tuple[int, tuple[int, ...]]]
 """Node by node, with its neighbours at that moment: the node and they are the scope of a table."""
@@ -31,80 +38,76 @@ def min_fill_order(neighbours: dict[int, set[int]], kept: Collection[int] = ()) 
     >>> min_fill_order({0: {1}, 1: {0, 2}, 2: {1}})
     [(0, (1,)), (1, (2,)), (2, ())]
     """
-    return _greedy(neighbours, kept, lambda graph, v: _missing_edges(graph, v))
+    from mmbn_opt.networks._order_kernels import BY_FILL
+
+    bits = bits_of(neighbours)
+    away = np.zeros(len(bits), dtype=np.bool_)
+    away[list(neighbours)] = True
+    away[list(kept)] = False
+    return _greedy(bits, away, BY_FILL, np.ones(len(bits)))
 
 
-def small_order(neighbours: dict[int, set[int]], sizes: Sequence[int], kept: Collection[int] = ()) -> Order:
+def bits_of(neighbours: dict[int, set[int]]) -> "Bits":
+    """Sets of neighbours as bits."""
+    n = 1 + max(neighbours, default=-1)
+    bits = np.zeros((n, (n + 63) // 64), dtype=np.uint64)
+    for v, around in neighbours.items():
+        for u in around:
+            bits[v, u >> 6] |= np.uint64(1 << (u & 63))
+    return bits
+
+
+def small_order(bits: "Bits", sizes: Sequence[int], away: BoolArray) -> tuple[Order, "Bits"]:
     """The order with the fewest table cells of three greedy ones: by fill edges, by their weight, by the table itself.
 
     Parameters
     ----------
-    neighbours : dict from node to set of adjacent nodes
+    bits : uint64 array
+        Neighbours, see `bits_of`.
     sizes : sequence of int
         States of each node.
-    kept : collection of nodes
+    away : bool array (n_nodes,)
+        Nodes that are eliminated.
+
+    Returns
+    -------
+    order, bits
+        The last are the neighbours that are left.
 
     Examples
     --------
-    >>> small_order({0: {1}, 1: {0, 2}, 2: {1}}, [2, 3, 4], kept=[0])
+    >>> bits = bits_of({0: {1}, 1: {0, 2}, 2: {1}})
+    >>> small_order(bits, [2, 3, 4], np.array([False, True, True]))[0]
     [(2, (1,)), (1, (0,))]
     """
-    best = min_fill_order(neighbours, kept)
+    from mmbn_opt.networks._order_kernels import BY_FILL, BY_TABLE, BY_WEIGHT
+
+    weight = np.log(np.array(sizes[: len(bits)], dtype=np.float64))
+    left = bits.copy()
+    best = _greedy(left, away, BY_FILL, weight)
     cells = table_cells(best, sizes)
     if cells <= _CHEAP_CELLS:
-        return best
-    weight = [log(size) if size > 1 else 0.0 for size in sizes]
-
-    def by_weight(graph: dict[int, set[int]], v: int) -> float:
-        around = graph[v]
-        total = sum(weight[u] for u in around)
-        return sum(weight[u] * (total - weight[u] - sum(weight[w] for w in graph[u] & around)) for u in around)
-
-    def by_table(graph: dict[int, set[int]], v: int) -> float:
-        return weight[v] + sum(weight[u] for u in graph[v])
-
-    for rule in (by_weight, by_table):
-        order = _greedy(neighbours, kept, rule)
+        return best, left
+    for rule in (BY_WEIGHT, BY_TABLE):
+        other_left = bits.copy()
+        order = _greedy(other_left, away, rule, weight)
         if (other := table_cells(order, sizes)) < cells:
-            best, cells = order, other
-    return best
+            best, left, cells = order, other_left, other
+    return best, left
 
 
 def table_cells(order: Order, sizes: Sequence[int]) -> int:
     """Cells of the tables of an order together."""
-    return sum(sizes[node] * prod(sizes[u] for u in around) for node, around in order)
+    return sum(sizes[node] * prod([sizes[u] for u in around]) for node, around in order)
 
 
-def _missing_edges(graph: dict[int, set[int]], v: int) -> int:
-    around = graph[v]
-    return sum(len(around) - 1 - len(graph[u] & around) for u in around) // 2
+def _greedy(bits: "Bits", away: BoolArray, rule: int, weight: FloatArray) -> Order:
+    from mmbn_opt.networks._order_kernels import eliminate
 
-
-def _greedy(
-    neighbours: dict[int, set[int]], kept: Collection[int], rule: Callable[[dict[int, set[int]], int], float]
-) -> Order:
-    graph = {v: set(adjacent) for v, adjacent in neighbours.items()}
-    stays = set(kept)
-    cost = {v: rule(graph, v) for v in graph if v not in stays}
-    heap = [(k, v) for v, k in cost.items()]
-    heapify(heap)
-    order = []
-    while cost:
-        k, node = heappop(heap)
-        if cost.get(node) != k:
-            continue  # an entry from before the node's surroundings changed
-        around = graph.pop(node)
-        del cost[node]
-        order.append((node, tuple(sorted(around))))
-        touched = set(around)
-        for u in around:
-            graph[u].discard(node)
-            new = around - graph[u] - {u}
-            if new:
-                graph[u] |= new
-                touched |= graph[u]
-        for u in touched:
-            if u in cost and (k := rule(graph, u)) != cost[u]:
-                cost[u] = k
-                heappush(heap, (k, u))
-    return order
+    n = len(bits)
+    order, ends, around = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(16 * n + 64, np.int64)
+    while (count := eliminate(now := bits.copy(), away.copy(), rule, weight, order, ends, around)) < 0:
+        around = np.empty(2 * len(around), np.int64)
+    bits[:] = now
+    stops, near = [0, *ends[:count].tolist()], around.tolist()
+    return [(node, tuple(near[stops[k] : stops[k + 1]])) for k, node in enumerate(order[:count].tolist())]

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,18 @@ __all__ = ["Engine"]
 _SHARED_CELLS = 20_000
 """Up to this many cells one plan serves all patterns of evidence of a question."""
 
-_CELLS_PER_NODE = 20_000
+_CELLS_PER_NODE = 2_000
 """As many cells are computed in the time that planning takes for a node."""
 
+_WIDE, _FEW = 128, 0.5
+"""In networks of more nodes a single case gets a plan of its relevant part, if that has fewer than this share of them.
+
+In smaller ones one plan of the whole network serves all further questions to the same nodes, which is worth more.
+"""
+
 _PLANS_KEPT = 256
+
+_ONLY = np.zeros(1, dtype=np.intp)
 
 
 @dataclass(eq=False)
@@ -35,7 +44,7 @@ class Engine:
 
     tables: FactorTables
     family: Family = field(init=False)
-    _plans: OrderedDict[tuple[tuple[int, ...], tuple[int, ...]], Plan] = field(init=False, default_factory=OrderedDict)
+    _plans: OrderedDict[tuple[Any, ...], Plan] = field(init=False, default_factory=OrderedDict)
 
     def __post_init__(self) -> None:
         self.family = Family(self.tables)
@@ -123,20 +132,34 @@ class Engine:
         whole: bool = False,
     ) -> list[tuple[Plan, NDArray[np.intp]]]:
         """Plans, and the cases that each serves; refused before anything is computed."""
+        groups = None
+        wide = len(self.tables.cardinalities) > _WIDE
+        if wide and case.n_cases == 1 and not whole and (kept, best) not in self._plans:
+            seen, relevant = self._relevant(kept, best, case, 0)
+            if np.count_nonzero(relevant) < _FEW * len(relevant):
+                return [(self._refused_or(self._plan(kept, best, seen, relevant), max_cells, question), _ONLY)]
         if (shared := self._shared_plan(kept, best, 1, 1)) is None or shared.cells > _SHARED_CELLS:
             groups = _patterns(case.codes >= 0)
             shared = self._shared_plan(kept, best, case.n_cases, len(groups))
         if shared is not None:
-            shared.refuse_over(max_cells, question)
-            return [(shared, np.arange(case.n_cases))]
+            return [(self._refused_or(shared, max_cells, question), np.arange(case.n_cases))]
         found = []
-        for rows in groups:
-            seen = np.flatnonzero(case.codes[rows[0]] >= 0).tolist()
-            relevant = None if whole else self.family.above([*seen, *kept, *best, *case.nodes.tolist()])
-            plan = make_plan(self.family, kept, best, [v for v in seen if v not in kept], relevant)
-            plan.refuse_over(max_cells, question)
-            found.append((plan, rows))
+        for rows in groups or ():
+            seen, relevant = self._relevant(kept, best, case, rows[0])
+            plan = self._plan(kept, best, seen, None if whole else relevant)
+            found.append((self._refused_or(plan, max_cells, question), rows))
         return found
+
+    def _relevant(
+        self, kept: tuple[int, ...], best: tuple[int, ...], case: Evidence, row: int
+    ) -> tuple[tuple[int, ...], NDArray[np.bool_]]:
+        """Nodes that are observed in a case, and those that are above them or above what is asked."""
+        seen = tuple(np.flatnonzero(case.codes[row] >= 0).tolist())
+        return seen, self.family.above([*seen, *kept, *best, *case.nodes.tolist()])
+
+    def _refused_or(self, plan: Plan, max_cells: int, question: str) -> Plan:
+        plan.refuse_over(max_cells, question)
+        return plan
 
     def _shared_plan(self, kept: tuple[int, ...], best: tuple[int, ...], n_cases: int, n_patterns: int) -> Plan | None:
         """The plan without a look at the evidence, where that costs less than one plan for each pattern."""
@@ -147,12 +170,25 @@ class Engine:
         plan = self._plan(kept, best)
         return plan if plan.cells <= most else None
 
-    def _plan(self, kept: tuple[int, ...], best: tuple[int, ...]) -> Plan:
-        if (kept, best) not in self._plans:
-            self._plans[kept, best] = make_plan(self.family, kept, best)
+    def _plan(
+        self,
+        kept: tuple[int, ...],
+        best: tuple[int, ...],
+        seen: tuple[int, ...] = (),
+        relevant: NDArray[np.bool_] | None = None,
+    ) -> Plan:
+        """A plan, made or at hand: of the whole network, or of the relevant part where `seen` is observed."""
+        key: tuple[Any, ...] = (kept, best)
+        if seen or relevant is not None:
+            key = (kept, best, seen, None if relevant is None else relevant.tobytes())
+        if key not in self._plans:
+            observed = [v for v in seen if v not in kept]
+            self._plans[key] = make_plan(self.family, kept, best, observed, relevant)
             if len(self._plans) > _PLANS_KEPT:
                 self._plans.popitem(last=False)
-        return self._plans[kept, best]
+        else:
+            self._plans.move_to_end(key)
+        return self._plans[key]
 
 
 def _rows_of(likelihood: FloatArray, rows: NDArray[np.intp]) -> FloatArray:

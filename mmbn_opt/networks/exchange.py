@@ -83,7 +83,10 @@ class NetworkExchange(Drawable, Scoring):
         variables: "Mapping[str, Sequence[Any]] | Sequence[Any] | None" = None,
         layout: Literal["uai", "pyagrum"] = "uai",
     ) -> Self:
-        """Read a UAI file; the class is the last variable unless told, `variables` gives names and labels back."""
+        """Read a UAI file; `variables` gives names and labels back, the last one's as the class unless told.
+
+        Without them there is no class but where `target` names it, by its number in the file.
+        """
         network: Self = delegate("read_uai")(path, target, variables=variables, layout=layout)
         return network
 

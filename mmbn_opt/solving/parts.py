@@ -80,6 +80,7 @@ def solve_parts(
     verbose: bool | None = None,
     options: Mapping[str, Any] | None = None,
     callback: Callable[[TraceRecord], bool | None] | None = None,
+    starts: MixtureClassifier | None = None,
 ) -> Result:
     """Solve the binary programs of a problem one after the other.
 
@@ -97,6 +98,9 @@ def solve_parts(
         As in `solve`, for each part.
     callback : callable or None
         Called with each `TraceRecord` of the whole; return True to stop.
+    starts : MixtureClassifier or None
+        Of the same classes, features and number of components: each program begins at the better of its part there and
+        its own start.
 
     Returns
     -------
@@ -116,7 +120,7 @@ def solve_parts(
         time_limit = solver.time_limit
     settings = SolveSettings(time_limit, rel_gap, abs_gap, threads, seed, verbose, options)
     with noting_signals():
-        return _solve_parts(problem, solver, settings, callback)
+        return _solve_parts(problem, solver, settings, callback, starts)
 
 
 def _solve_parts(
@@ -124,9 +128,11 @@ def _solve_parts(
     solver: str | Solver,
     settings: SolveSettings,
     callback: Callable[[TraceRecord], bool | None] | None,
+    starts: MixtureClassifier | None,
 ) -> Result:
     """Inside a scope in which Ctrl-C is noted: once it was, the parts to come keep their start."""
     budget = Budget(settings.time_limit)
+    given = None if starts is None else problem.start_parts(starts)
     course = _Course(problem, callback)
     parts: list[Result] = []
     with until_interrupted() as cut:
@@ -140,7 +146,10 @@ def _solve_parts(
 
         def run(left: float | None, index: int = index, formulation: ConstrainedMaximumMargin = formulation) -> Result:
             course.turn_to(index, parts)
-            return solve(formulation, solver, callback=course.listen, **(settings.given() | {"time_limit": left}))
+            return solve(
+                formulation, solver, callback=course.listen, starts=None if given is None else given[index],
+                **(settings.given() | {"time_limit": left}),
+            )  # fmt: skip
 
         with until_interrupted() as cut:  # between two parts: inside of one it is a status
             part = run(0.0 if interrupted else left)

@@ -1,5 +1,6 @@
 """Choice of hyper-parameters by cross-validation."""
 
+import logging
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -19,6 +20,7 @@ from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.parameters.softmax import SoftmaxParameters
 from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.nonlinear import NonlinearProgram
+from mmbn_opt.results.pace import Pace
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.nonlinear.conjugate_gradient import ConjugateGradientSolver
 from mmbn_opt.solvers.nonlinear.descent import DescentSolver
@@ -26,6 +28,8 @@ from mmbn_opt.solvers.registry import get_solver_class
 from mmbn_opt.tuning.defaults import KAPPAS, LAMBDAS
 
 __all__ = ["Tuning", "held_out_parts", "run_until_interrupted", "tune", "tune_on"]
+
+logger = logging.getLogger(__name__)
 
 _CONJUGATE_GRADIENT = ConjugateGradientSolver()
 
@@ -178,6 +182,8 @@ def tune_on(
 def run_until_interrupted(function: Any, work: Iterable[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
     """Call `function` with each tuple of arguments, through joblib, up to the first call that Ctrl-C cut off.
 
+    The log tells every few seconds how many are done, and how long the others will take.
+
     Parameters
     ----------
     function : callable
@@ -193,6 +199,8 @@ def run_until_interrupted(function: Any, work: Iterable[tuple[Any, ...]], n_jobs
     from joblib import Parallel, delayed
 
     done: list[Any] = []
+    work = list(work)
+    pace = Pace(len(work))
     with noting_signals() as noted:
         answers = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(*given) for given in work)
         try:
@@ -201,6 +209,8 @@ def run_until_interrupted(function: Any, work: Iterable[tuple[Any, ...]], n_jobs
                     if answer is None:
                         break
                     done.append(answer)
+                    if (news := pace.news(len(done))) is not None:
+                        logger.info("%s", news)
                     if noted:
                         break
         finally:

@@ -18,6 +18,7 @@ from mmbn_opt.estimators.cmm import CMMClassifier
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
 from mmbn_opt.mixtures.classifier import DecisionRule
+from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.nonlinear.exterior_penalty import ExteriorPenaltySolver
 from mmbn_opt.solving.parts import solve_parts
@@ -236,3 +237,51 @@ def test_it_works_in_pipelines_searches_pickles_and_on_frames() -> None:
     assert search.best_score_ > 0.9
     scores = cross_val_score(make_pipeline(StandardScaler(), CMMClassifier(iterations=5)), X, y, cv=2)
     assert scores.min() > 0.9
+
+
+@pytest.mark.parametrize("strategy", ["one-vs-one", "one-vs-rest"])
+def test_a_warm_start_begins_where_the_last_fit_ended(strategy: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    cold = CMMClassifier(2, strategy=strategy, iterations=40, calibration=None).fit(X, y)
+    warm = CMMClassifier(2, strategy=strategy, iterations=40, calibration=None, warm_start=True).fit(X, y)
+    assert [p.margin for p in warm.parts_] == [p.margin for p in cold.parts_]  # the first fit has nothing to begin at
+    some = np.arange(len(y)) % 3 > 0  # another mean and another variance in every column
+    own = CMMClassifier(2, strategy=strategy, iterations=0, calibration=None).fit(X[some], y[some])
+    again = warm.set_params(iterations=0).fit(X[some], y[some])
+    # Of no iterations the start itself is left: the last fit's model over the new rows, where that is the better one.
+    problem = again.result_.formulation
+    for k, (start, after) in enumerate(zip(own.parts_, again.parts_, strict=True)):
+        former, part = problem.start_parts(cold.model_)[k], problem.binaries[k]
+        assert np.allclose(part.log_odds(former), log_odds_in(cold.model_, k, problem, X[some]))
+        if part.infeasibility(former) == 0.0 and start.feasible:
+            lifted = part.evaluate(part.adopt(former, ProgramKind.NONLINEAR))  # variances below tau are raised to it
+            assert after.margin == pytest.approx(max(lifted, start.margin), rel=1e-6)
+    assert any(after.margin > start.margin for start, after in zip(own.parts_, again.parts_, strict=True))
+
+
+def log_odds_in(model: Any, k: int, problem: MulticlassMargin, X: np.ndarray) -> np.ndarray:
+    """Log-odds of the true side of each sample of a part, by the classifier over the values as they are."""
+    part = problem.parts[k]
+    odds = model.parts[k].decision(model.standardize(X[part.rows]))
+    return np.where(np.asarray(part.labels) == 0, odds, -odds)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"n_components": 1}, {"strategy": "one-vs-rest"}, {}],
+    ids=["other components", "other programs", "other classes"],
+)
+def test_a_warm_start_that_does_not_fit_is_none(change: dict[str, Any]) -> None:
+    X, y = load_iris(return_X_y=True)
+    model = CMMClassifier(2, iterations=20, calibration=None, warm_start=True).fit(X, y)
+    rows = y < 2 if not change else np.ones(len(y), dtype=bool)
+    warm = model.set_params(**change).fit(X[rows], y[rows])
+    cold = CMMClassifier(**{"n_components": 2} | change, iterations=20, calibration=None).fit(X[rows], y[rows])
+    assert np.array_equal(warm.decision_function(X), cold.decision_function(X))
+
+
+def test_parts_refuse_a_start_of_another_problem() -> None:
+    X, y = load_iris(return_X_y=True)
+    other = CMMClassifier(1, iterations=2, calibration=None).fit(X[:, :3], y).model_
+    with pytest.raises(InputError, match="starts is a classifier of the classes"):
+        solve_parts(MulticlassMargin(X, y, 1), starts=other)

@@ -65,6 +65,32 @@ def test_the_example_of_the_format_is_read(file: Callable[[str], Path]) -> None:
     assert np.isclose(np.exp(read_uai(file(GOOD), 1).log_joint(np.array([[-1, -1]])))[0, 1], expected, rtol=1e-12)
 
 
+def test_a_file_by_itself_has_no_class_and_answers_for_every_node(file: Callable[[str], Path]) -> None:
+    network = read_uai(file(GOOD))
+    assert not network.structure.has_class
+    assert network.query("x0").to_numpy() == pytest.approx([0.436, 0.564])
+    assert network.query("x1")[1] == pytest.approx(0.436 * 0.872 + 0.564 * 0.080)
+    with pytest.raises(InputError, match="with_class"):
+        network.predict([[0, 0]])
+    for target, name in ((0, "x0"), (2, "x2"), ("x1", "x1")):
+        read = read_uai(file(GOOD), target)
+        assert (read.structure.has_class, read.structure.class_name) == (True, name)
+    named = read_uai(file(GOOD), variables={"a": "uv", "b": "uv", "c": "xyz"})
+    assert (named.structure.has_class, named.structure.class_name) == (True, "c")
+
+
+@pytest.mark.parametrize("name", ["child", "alarm"])
+def test_networks_go_there_and_back_without_a_class(name: str, tmp_path: Path, shared_dir: Path) -> None:
+    network = BayesianNetwork.from_bif(shared_dir / "data" / "networks" / f"{name}.bif.gz")
+    network.to_uai(tmp_path / "n.uai")
+    again = BayesianNetwork.from_uai(tmp_path / "n.uai")
+    assert not again.structure.has_class
+    for node in (0, 5, 9):
+        assert again.query(f"x{node}").to_numpy() == pytest.approx(
+            network.query(network.structure.names[node]).to_numpy(), abs=1e-15
+        )
+
+
 def test_names_are_given_back(file: Callable[[str], Path]) -> None:
     network = read_uai(file(GOOD), "rain", variables={"a": "uv", "rain": [False, True], "c": [1, 2, 3]})
     assert network.structure.feature_names == ("a", "c")

@@ -1,6 +1,6 @@
 """Constrained maximum margin with more than two classes: a family of binary programs, and what they make together."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..._arguments import check_fields
+from ..._arguments import check_fields, listed
 from ..._budget import leave_in_time
 from ...data.folds import take_rows
 from ...data.frames import as_pandas
 from ...data.numeric import NumericDataset, check_components, repeated_rows
 from ...data.samples import Samples
+from ...exceptions import InputError
 from ...mixtures.classifier import MixtureClassifier
 from ...mixtures.parts import BinaryPart, binary_parts, join_parts, part_model
 from ...results.result import Check
@@ -166,6 +167,41 @@ class MulticlassMargin:
     @cached_property
     def _gaussians(self) -> ClassGaussians:
         return ClassGaussians(self.data, self.tau)
+
+    def fits(self, model: MixtureClassifier) -> bool:
+        """Whether a classifier has the classes, features, programs and Gaussians of this problem."""
+        data = self.data
+        return (
+            model.classes.tolist() == data.classes.tolist()
+            and model.feature_names == data.feature_names
+            and tuple(part.groups for part in model.parts) == tuple(p.groups(data.n_classes) for p in self.parts)
+            and all(
+                density.is_diagonal and density.n_components == self._components(own)
+                for part, own in zip(model.parts, self.parts, strict=True)
+                for density in part.densities
+            )
+        )
+
+    def start_parts(self, model: MixtureClassifier) -> list[MixtureClassifier]:
+        """The parts of a classifier that was learned before, over these standardised samples, each by itself.
+
+        Raises
+        ------
+        InputError
+            For a classifier that does not fit.
+        """
+        data = self.data
+        if not self.fits(model):
+            raise InputError(
+                f"starts is a classifier of the classes [{listed(model.classes.tolist())}] and the features "
+                f"[{listed(model.feature_names)}], by {model.rule}; this problem has the classes "
+                f"[{listed(data.classes.tolist())}] and the features [{listed(data.feature_names)}], by "
+                f"{self.strategy}, with {self.n_components} diagonal Gaussians a class."
+            )
+        shift, stretch = (model.location - data.location) / data.scale, model.scale / data.scale
+        names = self.binaries[0].data.feature_names
+        parts = [part_model(model, k, names) for k in range(len(self.parts))]
+        return [replace(part, location=shift, scale=stretch) for part in parts]
 
     def join(self, models: list[MixtureClassifier]) -> MixtureClassifier:
         """The classifier that the parts' models make."""
