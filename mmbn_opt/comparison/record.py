@@ -6,7 +6,7 @@ import reprlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 from mmbn_opt.exceptions import FormatError
 from mmbn_opt.interop.json_text import parse_json
@@ -101,6 +101,8 @@ class RunRecord:
     size: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     machine: str = ""
+
+    names: ClassVar[tuple[str, str, str]] = ("formulation", "solver", "seed")
 
     @property
     def bounds(self) -> ObjectiveBounds:
