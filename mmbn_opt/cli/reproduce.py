@@ -94,7 +94,7 @@ def reproduce(
     verbose: opt.Verbose = 0,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Run the tables of the papers, each run in a process of its own, and hold them beside the papers' figures.
+    """Run the tables of the papers, each run in a process apart, and hold them beside the papers' figures.
 
     Started again with the same --out it does only what is missing.
     """

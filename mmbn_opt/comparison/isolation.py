@@ -176,8 +176,16 @@ def going(token: str) -> Iterator[None]:
             _changed.notify_all()
 
 
-def observe(watch: Watch, host: RunHost) -> float:
-    """Hear the run out, or end it; the seconds that it took."""
+def observe(watch: Watch, host: RunHost, *, reusable: bool = False) -> float:
+    """Hear the run out, or end it; the seconds that it took.
+
+    Parameters
+    ----------
+    watch : Watch
+    host : RunHost
+    reusable : bool
+        A process that answered is left to its next run.
+    """
     try:
         while True:
             message = host.peek(_LOOK_SEC)
@@ -191,5 +199,6 @@ def observe(watch: Watch, host: RunHost) -> float:
                 break
         return time.monotonic() - watch.began
     finally:
-        host.kill()
-        host.close()
+        if not reusable or watch.answer is None:
+            host.kill()
+            host.close()

@@ -1,14 +1,15 @@
-"""The process of one run of an experiment: a method, the rows to learn from, those held out."""
+"""A process for runs of an experiment: each is a method, the rows to learn from, those held out."""
 
 import logging
 import os
 import pickle
+import queue
 import threading
-import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import pandas as pd
 
@@ -17,9 +18,9 @@ from mmbn_opt.comparison.machine import machine, own_peak_bytes, package_version
 from mmbn_opt.experiments.measures import Measured, measure
 from mmbn_opt.experiments.methods import Context
 from mmbn_opt.experiments.methods.registry import METHOD_KINDS, build, version_of
-from mmbn_opt.solvers.hosting.link import EngineFailure, EngineLink
+from mmbn_opt.solvers.hosting.link import EngineFailure
 from mmbn_opt.solvers.hosting.wire import read_message
-from mmbn_opt.solvers.hosting.worker import begin, obey
+from mmbn_opt.solvers.hosting.worker import begin
 
 __all__ = ["TrialAnswered", "TrialJob", "TrialTask", "main"]
 
@@ -53,19 +54,31 @@ class TrialAnswered(Answer):
 
 
 def main() -> None:
-    """Read a job, run it, send what happens."""
+    """Read jobs, one after the other; send what happens."""
     incoming, send = begin()
-    job: TrialJob = read_message(incoming)
-    threading.Thread(target=obey, args=(incoming, EngineLink(send, time.monotonic())), daemon=True).start()
+    # What is odd about a table is told by the set, not by each of hundreds of runs on it.
+    logging.getLogger("mmbn_opt").setLevel(logging.ERROR)
+    warnings.simplefilter("ignore")
+    jobs: queue.SimpleQueue[TrialJob] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(incoming, jobs), daemon=True).start()
+    while True:
+        _do(jobs.get(), send)
+
+
+def _listen(incoming: BinaryIO, jobs: "queue.SimpleQueue[TrialJob]") -> None:
+    """Take jobs until the parent closes the pipe; then end at once, so that no orphan goes on computing."""
+    with suppress(EOFError, OSError):
+        while True:
+            jobs.put(read_message(incoming))
+    os._exit(1)
+
+
+def _do(job: TrialJob, send: Callable[[object], None]) -> None:
     try:
         task: TrialTask = pickle.loads(job.payload)
-        # What is odd about a table is told by the set, not by each of hundreds of runs on it.
-        logging.getLogger("mmbn_opt").setLevel(logging.ERROR)
-        warnings.simplefilter("ignore")
         model = build(task.kind, task.context, task.settings)
         package = METHOD_KINDS[task.kind].package
         send(Ready(machine(), {**package_versions(), package: version_of(task.kind)}))
         send(TrialAnswered(measure(model, task.train, task.test), own_peak_bytes()))
     except BaseException as error:
         send(EngineFailure.of(error))
-    os._exit(0)

@@ -1,6 +1,7 @@
-"""One run of an experiment in a process of its own, as a record."""
+"""One run of an experiment in a process apart, as a record."""
 
 import pickle
+import threading
 from typing import ClassVar
 
 from mmbn_opt._budget import now
@@ -9,20 +10,60 @@ from mmbn_opt.comparison.machine import machine, package_versions
 from mmbn_opt.experiments._child import TrialAnswered, TrialJob, TrialTask
 from mmbn_opt.experiments.trial import PlannedTrial, TrialRecord
 
-__all__ = ["execute_unless_cancelled"]
+__all__ = ["dismiss", "execute_unless_cancelled"]
 
 
 class _TrialHost(RunHost):
+    """A process that takes one run after the other: to start one takes longer than most runs on small sets."""
+
     worker: ClassVar[str] = "mmbn_opt.experiments._child"
+
+    def give(self, job: TrialJob) -> None:
+        """The next run of a process that has answered."""
+        self._outbox.put(job)
+
+    @property
+    def lives(self) -> bool:
+        """Whether it can take another run."""
+        return self._process.poll() is None
+
+
+_idle: list[_TrialHost] = []
+_changing = threading.Lock()
+
+
+def _host(job: TrialJob) -> _TrialHost:
+    """A process that is on its way to do the job; one that has nothing to do, or a new one."""
+    with _changing:
+        while _idle:
+            host = _idle.pop()
+            if host.lives:
+                host.give(job)
+                return host
+            host.close()
+    return _TrialHost(job)
+
+
+def dismiss() -> None:
+    """End the processes that wait for another run."""
+    with _changing:
+        waiting = list(_idle)
+        _idle.clear()
+    for host in waiting:
+        host.close()
 
 
 def execute_unless_cancelled(trial: PlannedTrial) -> TrialRecord | None:
-    """Do a run in a fresh process and say what became of it; None when all were interrupted."""
+    """Do a run in a process apart and say what became of it; None when all were interrupted."""
     watch = Watch(trial)
     began = now()
     try:
         with going(trial.token):
-            observe(watch, _TrialHost(TrialJob(_payload(trial))))
+            host = _host(TrialJob(_payload(trial)))
+            observe(watch, host, reusable=True)
+            if watch.answer is not None:
+                with _changing:
+                    _idle.append(host)
     except Cancelled:
         return None
     answer = watch.answer if isinstance(watch.answer, TrialAnswered) else None

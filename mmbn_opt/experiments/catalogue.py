@@ -10,7 +10,7 @@ from typing import Any
 
 from mmbn_opt._arguments import choice_of, listed, whole
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.experiments.declaration import TESTS, Experiment, Method, Published, Quick
+from mmbn_opt.experiments.declaration import TESTS, Experiment, Method, Published, Quick, known_name
 from mmbn_opt.experiments.measures import MEASURES
 from mmbn_opt.experiments.methods import METHOD_KINDS
 from mmbn_opt.experiments.splits import Splits
@@ -51,7 +51,7 @@ def load_experiment(name: str | Path) -> Experiment:
             raise InputError(f"{str(path)!r} can't be read: {error.strerror or error}.") from error
         except UnicodeDecodeError as error:
             raise InputError(f"{str(path)!r} is no text in UTF-8 (byte {error.start}).") from error
-    choice_of("name", str(name), experiment_names(), expected="experiments, or a file that ends in .toml")
+    known_name(f"{str(name)!r} is no experiment, and no file that ends in .toml", str(name), experiment_names())
     return parse_experiment(str(name), _shipped(str(name)))
 
 

@@ -2,17 +2,37 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any, Literal
 
-from mmbn_opt._arguments import choice_of, whole
+from mmbn_opt._arguments import choice_of, listed, whole
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.experiments.methods import METHOD_KINDS, check_settings
 from mmbn_opt.experiments.splits import Splits
 
-__all__ = ["TESTS", "Experiment", "Level", "Method", "Published", "Quick"]
+__all__ = ["TESTS", "Experiment", "Level", "Method", "Published", "Quick", "known_name"]
 
 Level = Literal["quick", "full"]
 TESTS = ("wins", "wilcoxon", "paired-t", "friedman")
+
+
+def known_name(complaint: str, name: str, known: Sequence[str]) -> None:
+    """Refuse a name that is none of those known, with the nearest of them, or with all.
+
+    Raises
+    ------
+    InputError
+
+    Examples
+    --------
+    >>> known_name("'irsi' is no data set", "irsi", ["iris", "car"])
+    Traceback (most recent call last):
+    mmbn_opt.exceptions.InputError: 'irsi' is no data set; did you mean 'iris'?
+    """
+    if name in known:
+        return
+    near = get_close_matches(name, known, n=1)
+    raise InputError(f"{complaint}; " + (f"did you mean {near[0]!r}?" if near else f"there are {listed(known, 40)}."))
 
 
 @dataclass(frozen=True)
@@ -124,9 +144,9 @@ class Experiment:
         for name in sets:
             if name in self.absent:
                 raise InputError(f"sets: {name!r} can't be had: {self.absent[name]}.")
-            choice_of("sets", name, known, expected=f"data sets of {self.name}")
+            known_name(f"sets: {name!r} is no data set of {self.name}", name, known)
         for name in methods:
-            choice_of("methods", name, list(self.methods), expected=f"methods of {self.name}")
+            known_name(f"methods: {name!r} is no method of {self.name}", name, list(self.methods))
         if n_splits is not None:
             whole("splits", n_splits, 1)
         return replace(

@@ -14,7 +14,7 @@ from mmbn_opt.comparison.machine import package_versions
 from mmbn_opt.comparison.record import RunOutcome
 from mmbn_opt.comparison.store import RunStore
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.experiments._isolated import execute_unless_cancelled
+from mmbn_opt.experiments._isolated import dismiss, execute_unless_cancelled
 from mmbn_opt.experiments.declaration import Experiment
 from mmbn_opt.experiments.methods import METHOD_KINDS, Context, availability
 from mmbn_opt.experiments.methods.registry import version_of
@@ -105,7 +105,7 @@ def _trials(experiment: Experiment, table: Table, methods: Any, token: str) -> I
     code = package_versions().get("mmbn-opt", "")
     for label, method in methods.items():
         about = (method.kind, dict(method.settings), context, code, METHOD_KINDS[method.kind].package)
-        known = fingerprint(table.content, *about, version_of(method.kind))
+        known = fingerprint(table.name, table.content, *about, version_of(method.kind))
         for number, rows in enumerate(splits):
             yield PlannedTrial(
                 key=fingerprint(known, label, rows[0], rows[1]), method=label, split=number, table=table, rows=rows,
@@ -124,7 +124,7 @@ def run_experiment(
     rerun_failed: bool = False,
     progress: Progress | None = None,
 ) -> Results:
-    """Run what is not done of an experiment, each run in a process of its own.
+    """Run what is not done of an experiment, each run in a process apart.
 
     Ctrl-C ends it; what is done is kept and returned, and the same call goes on from there.
 
@@ -175,7 +175,10 @@ def run_experiment(
             progress(record, len(done), len(plan.trials), left)
 
     token = plan.trials[0].token
-    interrupted = conduct(tuple(pending.values()), execute_unless_cancelled, token, n_jobs, keep)
+    try:
+        interrupted = conduct(tuple(pending.values()), execute_unless_cancelled, token, n_jobs, keep)
+    finally:
+        dismiss()
     records = [done[trial.key] for trial in plan.trials if trial.key in done]
     return Results.of(experiment, records, plan.left_out, planned=len(plan.trials), interrupted=interrupted)
 
