@@ -45,8 +45,8 @@ def test_sums_of_ranks_are_those_of_the_paper(pair):
     found = wilcoxon(table[pair[0]], table[pair[1]])
     first, second = GUO_TABLE_10[pair]
     if pair == ("WAODE", "EM"):
-        # Both have 95.08 on wdbc. The paper drops the tie; Demšar gives it the first rank, half to each, and every other
-        # rank is one higher.
+        # Both have 95.08 on wdbc. The paper drops the tie; Demšar gives it the first rank, half to each, and so every
+        # other rank is one higher.
         ahead = int((table["WAODE"] > table["EM"]).sum())
         first, second = first + ahead + 0.5, second + (9 - ahead) + 0.5
     assert (found.for_first, found.for_second) == (first, second)
