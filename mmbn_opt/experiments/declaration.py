@@ -143,10 +143,10 @@ class Experiment:
         known = [*self.sets, *(s for s in self.quick.sets if s not in self.sets)]
         for name in sets:
             if name in self.absent:
-                raise InputError(f"sets: {name!r} can't be had: {self.absent[name]}.")
-            known_name(f"sets: {name!r} is no data set of {self.name}", name, known)
+                raise InputError(f"sets cannot hold {name!r}: {self.absent[name]}.")
+            known_name(f"sets must name data sets of {self.name}, got {name!r}", name, known)
         for name in methods:
-            known_name(f"methods: {name!r} is no method of {self.name}", name, list(self.methods))
+            known_name(f"methods must name methods of {self.name}, got {name!r}", name, list(self.methods))
         if n_splits is not None:
             whole("splits", n_splits, 1)
         return replace(

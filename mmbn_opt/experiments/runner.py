@@ -75,7 +75,7 @@ def plan_of(experiment: Experiment, source: Source, *, wanted: Sequence[str] = (
             methods[label] = method
             continue
         if label in wanted:
-            raise InputError(f"methods: {label!r} cannot be run here: {reason}.")
+            raise InputError(f"methods cannot hold {label!r} here: {reason}.")
         left_out[label] = reason
     if not methods:
         reasons = "; ".join(f"{label}: {left_out[label]}" for label in experiment.methods)

@@ -124,11 +124,13 @@ def test_the_nearest_name_is_offered():
 
 def test_sets_and_methods_that_the_experiment_does_not_have_are_refused_by_name():
     table = load_experiment("peharz2012-table2")
-    with pytest.raises(InputError, match="sets: 'irsi' is no data set of peharz2012-table2; did you mean 'iris'"):
+    with pytest.raises(
+        InputError, match="sets must name data sets of peharz2012-table2, got 'irsi'; did you mean 'iris'"
+    ):
         table.narrowed(sets=["irsi"])
-    with pytest.raises(InputError, match="methods: 'AODE' is no method of peharz2012-table2"):
+    with pytest.raises(InputError, match="methods must name methods of peharz2012-table2, got 'AODE'; there are 'NB'"):
         table.narrowed(methods=["AODE"])
-    with pytest.raises(InputError, match="'shuttle-small' can't be had: the 5,800 rows"):
+    with pytest.raises(InputError, match="sets cannot hold 'shuttle-small': the 5,800 rows"):
         table.narrowed(sets=["shuttle-small"])
     with pytest.raises(InputError, match="splits must be a whole number >= 1, got 0"):
         table.narrowed(n_splits=0)

@@ -176,7 +176,7 @@ def test_what_is_not_here_is_left_out_with_the_reason_unless_it_was_asked_for():
 def test_a_method_whose_package_is_absent_is_left_out_with_the_reason(monkeypatch):
     monkeypatch.setattr("mmbn_opt.experiments.runner.availability", lambda kind: "gone" if kind == "tan" else None)
     assert plan_of(LITTLE, Source(None)).left_out["TAN"] == "gone"
-    with pytest.raises(InputError, match="methods: 'TAN' cannot be run here: gone"):
+    with pytest.raises(InputError, match="methods cannot hold 'TAN' here: gone"):
         plan_of(LITTLE, Source(None), wanted=["TAN"])
     with pytest.raises(InputError, match=r"No method of peharz2012-table2 can be run here\. TAN: gone"):
         plan_of(LITTLE.narrowed(methods=["TAN"]), Source(None))
