@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 from mmbn_opt.experiments.declaration import Experiment
 from mmbn_opt.experiments.measures import MEASURES
-from mmbn_opt.experiments.results import Cell, Results
+from mmbn_opt.experiments.results import AVERAGE, Cell, Results
 from mmbn_opt.experiments.testing import compared, ranks_of, standing, wins
 
 __all__ = ["markdown_page", "markdown_table", "not_run", "tests_in_words"]
@@ -96,7 +96,7 @@ def _gaps(results: Results, experiment: Experiment) -> Iterator[str]:
 
 def _ordered(results: Results) -> list[tuple[tuple[str, str], Cell]]:
     methods = list(results.experiment.methods)
-    sets = list(dict.fromkeys([*results.experiment.sets, *results.frame["dataset"]]))
+    sets = list(dict.fromkeys([*results.experiment.sets, *results.frame["dataset"], AVERAGE]))
     return sorted(results.cells().items(), key=lambda item: (sets.index(item[0][0]), methods.index(item[0][1])))
 
 

@@ -17,10 +17,11 @@ from mmbn_opt.experiments.trial import TrialRecord
 from mmbn_opt.interop.csv_text import csv_content
 from mmbn_opt.interop.run_folder import RunFolder
 
-__all__ = ["Cell", "Results"]
+__all__ = ["AVERAGE", "Cell", "Results"]
 
 _TOLD = ("dataset", "method", "split", "outcome", "detail", "certificate", "n_train", "n_test", "time_limit", "seconds")
 COLUMNS = (*_TOLD, *MEASURES, "chosen", "versions")
+AVERAGE = "average"
 _RATES = ("accuracy", "error", "train_accuracy")
 
 
@@ -123,7 +124,7 @@ class Results:
         return found.reindex(index=rows, columns=columns) * MEASURES[name].factor
 
     def cells(self) -> dict[tuple[str, str], Cell]:
-        """The cells that have a run behind them, by set and method."""
+        """The cells that have a run behind them, by set and method; the row "average" where the paper has one."""
         found = {}
         measure = MEASURES[self.experiment.measure]
         for (dataset, method), runs in self.answered.groupby(["dataset", "method"], sort=False):
@@ -137,7 +138,22 @@ class Results:
             found[str(dataset), str(method)] = Cell(
                 cell.ours, cell.half, cell.runs, planned, published, self._why(str(dataset), str(method), cell)
             )
-        return found
+        return found | self._averages(found)
+
+    def _averages(self, cells: Mapping[tuple[str, str], Cell]) -> dict[tuple[str, str], Cell]:
+        """Means over the sets that all methods have, where the paper tells no more."""
+        if not any(dataset == AVERAGE for dataset, _ in self.experiment.paper):
+            return {}
+        methods = list(dict.fromkeys(method for _, method in cells))
+        common = [s for s in self.experiment.sets if all((s, m) in cells for m in methods)]
+        reason = f"{self.experiment.why.get('*', 'open')} ({len(common)} here)"
+        return {
+            (AVERAGE, m): Cell(
+                float(np.mean([cells[s, m].ours for s in common])), float("nan"), sum(cells[s, m].runs for s in common),
+                sum(cells[s, m].planned for s in common), self.experiment.paper.get((AVERAGE, m)), reason,
+            )
+            for m in methods if common
+        }  # fmt: skip
 
     def failures(self) -> list[str]:
         """A line for each run that ended without a model."""

@@ -287,3 +287,15 @@ def test_a_method_is_known_by_its_settings():
 
     assert keys({}) == keys({})
     assert set(keys({})).isdisjoint(keys({"smoothing": 2.0}))
+
+
+def test_where_the_paper_tells_averages_ours_are_over_the_sets_that_all_methods_have():
+    table = load_experiment("pernkopf-bilmes2008-table1")
+    rates = {("iris", "NB-ML"): 0.9, ("iris", "NB-CL"): 0.92, ("car", "NB-ML"): 0.1, ("corral", "NB-ML"): 0.8}
+    rates["corral", "NB-CL"] = 0.9
+    cells = results_of(*(record(d, m, 0, a) for (d, m), a in rates.items()), experiment=table).cells()
+    ours = cells["average", "NB-ML"]
+    assert ours.ours == pytest.approx(85.0)
+    assert (ours.runs, ours.planned, ours.paper.value) == (2, 10, 83.82)
+    assert ours.why.endswith("(2 here)")
+    assert cells["average", "NB-CL"].ours == pytest.approx(91.0)

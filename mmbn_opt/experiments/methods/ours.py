@@ -100,17 +100,17 @@ class MarkovNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rates = {C: np.mean([self._rate(frame.iloc[a], frame.iloc[b], C, share) for a, b in folds]) for C in self.C}
             best, seconds = max(rates, key=lambda C: rates[C]), seconds / 2
         self.chosen_ = {"C": best}
-        self.model_, self.gap_ = self._learn(frame, best, seconds)
+        self.model_, self.modes_ = self._learn(frame, best, seconds)
         self.classes_ = np.array(self.model_.target.states)
         return self
 
-    def _learn(self, frame: pd.DataFrame, C: float, seconds: float) -> tuple[Any, float]:
+    def _learn(self, frame: pd.DataFrame, C: float, seconds: float) -> tuple[Any, list[int]]:
         missing: Any = "state" if self.context.missing == "state" else "error"
         kinds: Any = dict(self.context.kinds)
         data = prepare(frame, "class", kinds=kinds, missing=missing).data
         result = solve(MaxMarginMarkovNetwork(data, _STRUCTURES[self.structure](data), C=C), time_limit=seconds)
         result.raise_for_status()
-        return result.model, result.bounds.gap_rel
+        return result.model, [int(np.bincount(column[column >= 0]).argmax()) for column in data.codes.T]
 
     def _rate(self, train: pd.DataFrame, held_out: pd.DataFrame, C: float, seconds: float) -> float:
         model, _ = self._learn(train, C, seconds)
@@ -118,8 +118,14 @@ class MarkovNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(np.mean(np.array(model.target.states)[found] == held_out["class"].to_numpy()))
 
     def predict_proba(self, X: pd.DataFrame) -> Any:
-        """Probabilities."""
-        return self.model_.predict_proba(X, unseen="missing")
+        """Probabilities; a cell that is missing or new is filled in, since these factors cannot sum it out."""
+        joint = self.model_.log_joint(self._codes(X))
+        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def _codes(self, X: pd.DataFrame) -> Any:
+        columns = [feature.encode(X[feature.name], unseen="missing") for feature in self.model_.features]
+        return np.column_stack([np.where(c < 0, self.modes_[j], c) for j, c in enumerate(columns)]).astype(np.int32)
 
     def predict(self, X: pd.DataFrame) -> Any:
         """Classes."""

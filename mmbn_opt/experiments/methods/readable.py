@@ -78,7 +78,7 @@ class _PyAgrum(_WithProbabilities):
 
     def _learn(self, codes: Any, numbers: Any) -> Any:
         gum, skbn = import_module("pyagrum.lib.discreteTypeProcessor"), import_module("pyagrum.skbn")
-        as_it_is = gum.DiscreteTypeProcessor(defaultDiscretizationMethod="NoDiscretization")
+        as_it_is = gum.DiscreteTypeProcessor(defaultDiscretizationMethod="NoDiscretization", defaultNumberOfBins=None)
         return skbn.BNClassifier(type_processor=as_it_is, **self.settings).fit(codes, numbers.astype(str))
 
 

@@ -82,7 +82,7 @@ METHOD_KINDS: Mapping[str, MethodKind] = {
     "tan-bins": _ours("tan_bins"),
     "structure": _ours("structure"),
     "parameters": _ours("parameters"),
-    "markov-network": _ours("markov_network", "refused"),
+    "markov-network": _ours("markov_network", "filled in"),
     "cmm": _mixtures("cmm"),
     "mixture": _mixtures("mixture"),
     "logistic-regression": _sklearn("logistic_regression"),
