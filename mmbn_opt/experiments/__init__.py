@@ -2,11 +2,13 @@
 
 from mmbn_opt.experiments.catalogue import experiment_names, load_experiment
 from mmbn_opt.experiments.declaration import Experiment, Method, Published
+from mmbn_opt.experiments.page import markdown_page
+from mmbn_opt.experiments.recorded import recorded_results
 from mmbn_opt.experiments.results import Cell, Results
 from mmbn_opt.experiments.runner import run_experiment
 from mmbn_opt.experiments.splits import Splits
 
 __all__ = [
     "Cell", "Experiment", "Method", "Published", "Results", "Splits", "experiment_names", "load_experiment",
-    "run_experiment",
+    "markdown_page", "recorded_results", "run_experiment",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,9 @@ def _shipped(name: str) -> str:
 def parse_experiment(name: str, text: str) -> Experiment:
     """Read a declaration; errors name the place in it."""
     try:
-        return _experiment(name, _with_base(_toml(text), name))
+        content = _toml(text)
+        like = content.get("like")
+        return replace(_experiment(name, _with_base(content, name)), like=like)
     except InputError as error:
         raise InputError(f"declaration {name!r}: {error}") from error
 
@@ -90,7 +92,7 @@ _REASONS = ("absent", "not_run", "why")
 
 
 def _experiment(name: str, content: dict[str, Any]) -> Experiment:
-    known = {f.name for f in fields(Experiment)} - {"name"}
+    known = {f.name for f in fields(Experiment)} - {"name", "like"}
     strangers = [key for key in content if key not in known]
     if strangers:
         raise InputError(f"{strangers[0]!r} is no field of a declaration; there are {listed(sorted(known), 20)}.")

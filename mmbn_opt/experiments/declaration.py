@@ -93,6 +93,8 @@ class Experiment:
         Reasons for differences to the paper, by set, by method, or "*" for all.
     paper : mapping of (set, method) to Published
     quick : Quick
+    like : str or None
+        The declaration that this one leaves the rest to.
 
     Examples
     --------
@@ -118,6 +120,7 @@ class Experiment:
     why: Mapping[str, str] = field(default_factory=dict)
     paper: Mapping[tuple[str, str], Published] = field(default_factory=dict)
     quick: Quick = field(default_factory=Quick)
+    like: str | None = None
 
     def at(self, level: Level) -> "Experiment":
         """The experiment at a level: as declared, or what is done in minutes."""

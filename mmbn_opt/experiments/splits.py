@@ -14,6 +14,7 @@ from mmbn_opt.experiments.sources import Table
 __all__ = ["Split", "Splits"]
 
 Rows = NDArray[np.intp]
+_TRIES = 100
 Split = tuple[Rows, Rows]
 
 
@@ -31,8 +32,8 @@ class Splits:
     draws : int
         How often such rows are drawn.
     sizes : sequence of int
-        Instead of folds: training sets of so many rows, `draws` of each size, disjoint where possible; all other rows
-        are held out.
+        Instead of folds: training sets of so many rows, `draws` of each size, disjoint and with more than one class
+        where that can be; all other rows are held out.
     seed : int
 
     Examples
@@ -102,8 +103,12 @@ class Splits:
         rng = np.random.default_rng([self.seed, size])
         apart = len(labels) // size
         rounds = -(-self.draws // apart)
-        order: Rows = np.concatenate([rng.permutation(len(labels))[: apart * size] for _ in range(rounds)])
-        parts = [order[k * size : (k + 1) * size] for k in range(self.draws)]
+        for _ in range(_TRIES):
+            order: Rows = np.concatenate([rng.permutation(len(labels))[: apart * size] for _ in range(rounds)])
+            parts = [order[k * size : (k + 1) * size] for k in range(self.draws)]
+            # With one class there is nothing to tell apart.
+            if all(len(np.unique(labels[part])) > 1 for part in parts):
+                break
         return [(part, np.setdiff1d(np.arange(len(labels)), part)) for part in parts]
 
 

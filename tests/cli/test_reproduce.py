@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from mmbn_opt.cli import main
+from mmbn_opt.experiments import experiment_names
 
 MINE = """
 title = "Two classifiers on two sets"
@@ -215,6 +216,30 @@ def _children_of(out: Path) -> list[bytes]:
         if parent == "1" and b"experiments._child" in words:
             found.append(words)
     return found
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_all_experiments_at_the_quick_level_killed_once_and_resumed(tmp_path):
+    out = tmp_path / "out"
+    everything = ("--all", "--quick", "--jobs", 2, "--out", out)
+    process = subprocess.Popen(command(*everything), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if line.startswith("[9/"):
+            break
+    process.kill()
+    process.wait()
+    process.stderr.close()
+    kept = {path.name: path.stat().st_mtime_ns for path in (out / "runs").glob("*.json")}
+    assert len(kept) >= 9
+    done = subprocess.run(command(*everything), capture_output=True, text=True, timeout=1500, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {name: (out / "runs" / name).stat().st_mtime_ns for name in kept} == kept
+    for name in experiment_names():
+        frame = pd.read_csv(out / name / "results.csv")
+        assert (frame["outcome"] == "ANSWERED").any(), name
+        assert f"== {name}: " in done.stderr
+        assert (out / name / "table.md").read_text(encoding="utf-8").startswith("# ")
 
 
 def test_a_place_that_cannot_be_written_is_told(mine, tmp_path, capsys, monkeypatch):

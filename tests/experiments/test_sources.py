@@ -154,6 +154,17 @@ def test_small_training_sets_are_disjoint_where_possible():
         assert sorted([*train, *test]) == list(range(150))
 
 
+def test_small_training_sets_have_more_than_one_class_where_that_can_be(tmp_path):
+    frame = pd.DataFrame({"a": ["x"] * 100, "class": ["p"] * 90 + ["q"] * 10})
+    frame.to_csv(tmp_path / "rare.csv", index=False)
+    rare = Source(tmp_path).find("rare")
+    for seed in range(5):
+        for train, _ in Splits(sizes=[10], draws=5, seed=seed).of(rare):
+            assert rare.y.iloc[train].nunique() == 2
+    frame.assign(**{"class": "p"}).to_csv(tmp_path / "one.csv", index=False)
+    assert len(Splits(sizes=[10], draws=5).of(Source(tmp_path).find("one"))) == 5
+
+
 @pytest.mark.parametrize("splits", [Splits(folds=200), Splits(train_rows={"iris": 150}), Splits(sizes=[150])])
 def test_too_few_rows_for_a_split_are_told(splits):
     with pytest.raises(InputError, match="The data set 'iris' has 150 usable rows; this split needs at least"):
