@@ -3,7 +3,14 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from mmbn_opt.experiments import Experiment, Results, experiment_names, load_experiment, markdown_page, recorded_results
+from mmbn_opt.reproduction import (
+    Experiment,
+    Results,
+    experiment_names,
+    load_experiment,
+    markdown_page,
+    recorded_results,
+)
 
 __all__ = ["write_experiment_pages"]
 

@@ -14,7 +14,7 @@ __all__ = ["reproduce"]
 
 
 def _known() -> tuple[str, ...]:
-    from mmbn_opt.experiments import experiment_names
+    from mmbn_opt.reproduction import experiment_names
 
     return experiment_names()
 
@@ -101,7 +101,7 @@ def reproduce(
     from mmbn_opt._budget import interruptible
     from mmbn_opt.cli.running import open_folder
     from mmbn_opt.exceptions import InputError
-    from mmbn_opt.experiments import experiment_names, load_experiment
+    from mmbn_opt.reproduction import experiment_names, load_experiment
 
     if show_list:
         _say_list()
@@ -132,7 +132,7 @@ def _run(experiment: Any, out: Path, options: dict[str, Any], *, alone: bool) ->
     """Whether some run answered; an interruption leaves with 130 when what is done is written."""
     from mmbn_opt.cli.running import open_folder, saying_first, writing
     from mmbn_opt.exceptions import InputError
-    from mmbn_opt.experiments import run_experiment
+    from mmbn_opt.reproduction import run_experiment, write_results
 
     remark(f"== {experiment.name}: {experiment.title} ({experiment.source})")
     try:
@@ -145,7 +145,7 @@ def _run(experiment: Any, out: Path, options: dict[str, Any], *, alone: bool) ->
     if not len(found.frame):
         raise KeyboardInterrupt
     with open_folder(out / experiment.name) as folder, saying_first(lambda: _say(found)):
-        writing(folder, lambda: found.write(folder))
+        writing(folder, lambda: write_results(found, folder))
     typer.echo(f"table: {out / experiment.name / 'table.md'}")
     if found.interrupted:
         typer.echo("interrupted: what is done is kept; the same command goes on from here")
@@ -165,8 +165,8 @@ def _say_run(run: Any, done: int, total: int, left: Any) -> None:
 
 def _say(found: Any) -> None:
     """The table: ours, and the paper's in brackets."""
-    from mmbn_opt.experiments.measures import MEASURES
-    from mmbn_opt.experiments.page import not_run, tests_in_words
+    from mmbn_opt.reproduction.measures import MEASURES
+    from mmbn_opt.reproduction.page import not_run, tests_in_words
 
     measure = MEASURES[found.experiment.measure]
     cells = found.cells()
@@ -193,8 +193,8 @@ def _cell(cell: Any, digits: int) -> str:
 
 
 def _say_list() -> None:
-    from mmbn_opt.experiments import experiment_names, load_experiment
-    from mmbn_opt.experiments.methods import availability
+    from mmbn_opt.reproduction import experiment_names, load_experiment
+    from mmbn_opt.reproduction.methods import availability
 
     absent: dict[str, str] = {}
     names = experiment_names()

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from mmbn_opt.cli import main
-from mmbn_opt.experiments import experiment_names
+from mmbn_opt.reproduction import experiment_names
 
 MINE = """
 title = "Two classifiers on two sets"
@@ -213,7 +213,7 @@ def _children_of(out: Path) -> list[bytes]:
             words = (entry / "cmdline").read_bytes()
         except OSError:
             continue
-        if parent == "1" and b"experiments._child" in words:
+        if parent == "1" and b"reproduction._child" in words:
             found.append(words)
     return found
 

@@ -20,8 +20,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import KBinsDiscretizer
 
 from mmbn_opt.exceptions import InputError, SolverError
-from mmbn_opt.experiments.methods.encoding import MdlpCodes
-from mmbn_opt.experiments.methods.registry import Context
+from mmbn_opt.reproduction.methods.encoding import MdlpCodes
+from mmbn_opt.reproduction.methods.registry import Context
 
 __all__ = ["SCHEMES", "Weka", "unavailable", "weka"]
 

@@ -14,14 +14,14 @@ from mmbn_opt.comparison.machine import package_versions
 from mmbn_opt.comparison.record import RunOutcome
 from mmbn_opt.comparison.store import RunStore
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.experiments._isolated import dismiss, execute_unless_cancelled
-from mmbn_opt.experiments.declaration import Experiment
-from mmbn_opt.experiments.methods import METHOD_KINDS, Context, availability
-from mmbn_opt.experiments.methods.registry import version_of
-from mmbn_opt.experiments.remaining import Remaining, remaining
-from mmbn_opt.experiments.results import Results
-from mmbn_opt.experiments.sources import Source, Table, where_to_get
-from mmbn_opt.experiments.trial import PlannedTrial, TrialRecord
+from mmbn_opt.reproduction._isolated import dismiss, execute_unless_cancelled
+from mmbn_opt.reproduction.declaration import Experiment
+from mmbn_opt.reproduction.methods import METHOD_KINDS, Context, availability
+from mmbn_opt.reproduction.methods.registry import version_of
+from mmbn_opt.reproduction.remaining import Remaining, remaining
+from mmbn_opt.reproduction.results import Results
+from mmbn_opt.reproduction.sources import Source, Table, where_to_get
+from mmbn_opt.reproduction.trial import PlannedTrial, TrialRecord
 
 __all__ = ["Plan", "Progress", "plan_of", "run_experiment"]
 
@@ -150,7 +150,7 @@ def run_experiment(
 
     Examples
     --------
-    >>> from mmbn_opt.experiments import load_experiment
+    >>> from mmbn_opt.reproduction import load_experiment
     >>> little = load_experiment("peharz2012-table2").narrowed(sets=["iris"], methods=["NB"], n_splits=1)
     >>> run_experiment(little).frame[["dataset", "method", "outcome"]].values.tolist()
     [['iris', 'NB', 'ANSWERED']]

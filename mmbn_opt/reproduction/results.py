@@ -10,12 +10,10 @@ import pandas as pd
 
 from mmbn_opt.comparison.record import RunOutcome
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.experiments.declaration import Experiment, Published
-from mmbn_opt.experiments.measures import MEASURES
-from mmbn_opt.experiments.statistics import binomial_half, mean_half
-from mmbn_opt.experiments.trial import TrialRecord
-from mmbn_opt.interop.csv_text import csv_content
-from mmbn_opt.interop.run_folder import RunFolder
+from mmbn_opt.reproduction.declaration import Experiment, Published
+from mmbn_opt.reproduction.measures import MEASURES
+from mmbn_opt.reproduction.statistics import binomial_half, mean_half
+from mmbn_opt.reproduction.trial import TrialRecord
 
 __all__ = ["AVERAGE", "Cell", "Results"]
 
@@ -159,18 +157,6 @@ class Results:
         """A line for each run that ended without a model."""
         failed = self.frame[self.frame["outcome"] != RunOutcome.ANSWERED.name]
         return [f"{r.method} on {r.dataset}, split {r.split}: {r.outcome}: {r.detail}" for r in failed.itertuples()]
-
-    def write(self, folder: RunFolder) -> None:
-        """Write ``results.csv``, a row a run, and ``table.md``, both or none.
-
-        Raises
-        ------
-        InputError
-            If they cannot be written.
-        """
-        from mmbn_opt.experiments.page import markdown_page
-
-        folder.publish({"results.csv": csv_content(self.frame), "table.md": markdown_page(self).encode()})
 
     def _sets(self) -> list[str]:
         seen = self.frame["dataset"].unique().tolist()

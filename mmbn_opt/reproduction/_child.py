@@ -15,9 +15,9 @@ import pandas as pd
 
 from mmbn_opt.comparison.isolation import Answer, Ready
 from mmbn_opt.comparison.machine import machine, own_peak_bytes, package_versions
-from mmbn_opt.experiments.measures import Measured, measure
-from mmbn_opt.experiments.methods import Context
-from mmbn_opt.experiments.methods.registry import METHOD_KINDS, build, version_of
+from mmbn_opt.reproduction.measures import Measured, measure
+from mmbn_opt.reproduction.methods import Context
+from mmbn_opt.reproduction.methods.registry import METHOD_KINDS, build, version_of
 from mmbn_opt.solvers.hosting.link import EngineFailure
 from mmbn_opt.solvers.hosting.wire import read_message
 from mmbn_opt.solvers.hosting.worker import begin

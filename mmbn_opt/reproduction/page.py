@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from importlib.metadata import version
 
-from mmbn_opt.experiments.declaration import Experiment
-from mmbn_opt.experiments.measures import MEASURES
-from mmbn_opt.experiments.results import AVERAGE, Cell, Results
-from mmbn_opt.experiments.testing import compared, ranks_of, standing, wins
+from mmbn_opt.interop.csv_text import csv_content
+from mmbn_opt.interop.run_folder import RunFolder
+from mmbn_opt.reproduction.declaration import Experiment
+from mmbn_opt.reproduction.measures import MEASURES
+from mmbn_opt.reproduction.results import AVERAGE, Cell, Results
+from mmbn_opt.reproduction.testing import compared, ranks_of, standing, wins
 
-__all__ = ["markdown_page", "markdown_table", "not_run", "tests_in_words"]
+__all__ = ["markdown_page", "markdown_table", "not_run", "tests_in_words", "write_results"]
 
 _TESTS = {
     "wins": "Sets on which the row outperforms the column, at 68 % / at 95 %",
@@ -44,6 +46,17 @@ def markdown_page(results: Results, *, heading: str = "#") -> str:
     if missing:
         parts.append(f"{heading}# Not run\n\n" + "\n".join(missing))
     return "\n\n".join(parts) + "\n"
+
+
+def write_results(results: Results, folder: RunFolder) -> None:
+    """Write ``results.csv``, a row a run, and ``table.md``, both or none.
+
+    Raises
+    ------
+    InputError
+        If they cannot be written.
+    """
+    folder.publish({"results.csv": csv_content(results.frame), "table.md": markdown_page(results).encode()})
 
 
 def markdown_table(results: Results) -> str:

@@ -8,9 +8,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.svm import SVC
 
-from mmbn_opt.experiments.methods.encoding import MdlpCodes, as_numbers, as_ordinals
-from mmbn_opt.experiments.methods.folds import Chosen, as_list
-from mmbn_opt.experiments.methods.registry import Context
+from mmbn_opt.reproduction.methods.encoding import MdlpCodes, as_numbers, as_ordinals
+from mmbn_opt.reproduction.methods.folds import Chosen, as_list
+from mmbn_opt.reproduction.methods.registry import Context
 
 __all__ = ["categorical_nb", "histogram_boosting", "logistic_regression", "random_forest", "svm"]
 

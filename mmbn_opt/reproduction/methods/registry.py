@@ -61,19 +61,19 @@ _FILLED = "filled in"
 
 
 def _ours(function: str, missing_cells: str = _OURS) -> MethodKind:
-    return MethodKind(f"mmbn_opt.experiments.methods.ours.{function}", "mmbn_opt", "mmbn-opt", missing_cells)
+    return MethodKind(f"mmbn_opt.reproduction.methods.ours.{function}", "mmbn_opt", "mmbn-opt", missing_cells)
 
 
 def _mixtures(function: str) -> MethodKind:
-    return MethodKind(f"mmbn_opt.experiments.methods.mixtures.{function}", "mmbn_opt", "mmbn-opt", _FILLED)
+    return MethodKind(f"mmbn_opt.reproduction.methods.mixtures.{function}", "mmbn_opt", "mmbn-opt", _FILLED)
 
 
 def _sklearn(function: str, missing_cells: str = _FILLED) -> MethodKind:
-    return MethodKind(f"mmbn_opt.experiments.methods.rivals.{function}", "sklearn", "scikit-learn", missing_cells)
+    return MethodKind(f"mmbn_opt.reproduction.methods.rivals.{function}", "sklearn", "scikit-learn", missing_cells)
 
 
 def _rival(function: str, module: str, package: str, missing_cells: str = _FILLED) -> MethodKind:
-    return MethodKind(f"mmbn_opt.experiments.methods.readable.{function}", module, package, missing_cells)
+    return MethodKind(f"mmbn_opt.reproduction.methods.readable.{function}", module, package, missing_cells)
 
 
 METHOD_KINDS: Mapping[str, MethodKind] = {
@@ -95,7 +95,7 @@ METHOD_KINDS: Mapping[str, MethodKind] = {
     "explainable-boosting": _rival("explainable_boosting", "interpret", "interpret-core", "a bin of its own"),
     "optimal-tree": _rival("optimal_tree", "pystreed", "pystreed"),
     "risk-score": _rival("risk_score", "imodels", "imodels"),
-    "weka": MethodKind("mmbn_opt.experiments.methods.weka.weka", "mmbn_opt", "mmbn-opt", "a state"),
+    "weka": MethodKind("mmbn_opt.reproduction.methods.weka.weka", "mmbn_opt", "mmbn-opt", "a state"),
 }
 
 
@@ -130,7 +130,7 @@ def availability(kind: str) -> str | None:
     entry = METHOD_KINDS[kind]
     if find_spec(entry.module) is None:
         return f"{entry.package} is not installed (pip install {entry.package})"
-    reason: str | None = import_module("mmbn_opt.experiments.methods.weka").unavailable() if kind == "weka" else None
+    reason: str | None = import_module("mmbn_opt.reproduction.methods.weka").unavailable() if kind == "weka" else None
     return reason
 
 

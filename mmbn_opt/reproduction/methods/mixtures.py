@@ -13,10 +13,10 @@ from sklearn.model_selection import StratifiedKFold
 
 from mmbn_opt.estimators import CMMClassifier
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.experiments.methods.encoding import as_numbers
-from mmbn_opt.experiments.methods.folds import as_list, some_rows
-from mmbn_opt.experiments.methods.registry import Context
 from mmbn_opt.mixtures.classifier import MixtureClassifier
+from mmbn_opt.reproduction.methods.encoding import as_numbers
+from mmbn_opt.reproduction.methods.folds import as_list, some_rows
+from mmbn_opt.reproduction.methods.registry import Context
 
 __all__ = ["cmm", "mixture"]
 

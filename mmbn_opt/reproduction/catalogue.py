@@ -10,10 +10,10 @@ from typing import Any
 
 from mmbn_opt._arguments import choice_of, listed, whole
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.experiments.declaration import TESTS, Experiment, Method, Published, Quick, known_name
-from mmbn_opt.experiments.measures import MEASURES
-from mmbn_opt.experiments.methods import METHOD_KINDS
-from mmbn_opt.experiments.splits import Splits
+from mmbn_opt.reproduction.declaration import TESTS, Experiment, Method, Published, Quick, known_name
+from mmbn_opt.reproduction.measures import MEASURES
+from mmbn_opt.reproduction.methods import METHOD_KINDS
+from mmbn_opt.reproduction.splits import Splits
 
 __all__ = ["experiment_names", "load_experiment", "parse_experiment"]
 
@@ -28,7 +28,7 @@ def experiment_names() -> tuple[str, ...]:
     >>> "peharz2012-table2" in experiment_names()
     True
     """
-    found = (resources.files("mmbn_opt.experiments") / _PLACE).iterdir()
+    found = (resources.files("mmbn_opt.reproduction") / _PLACE).iterdir()
     order = [re.split(r"(\d+)", entry.name[: -len(".toml")]) for entry in found if entry.name.endswith(".toml")]
     return tuple(
         "".join(parts) for parts in sorted(order, key=lambda p: [(int(x), "") if x.isdigit() else (0, x) for x in p])
@@ -56,7 +56,7 @@ def load_experiment(name: str | Path) -> Experiment:
 
 
 def _shipped(name: str) -> str:
-    return (resources.files("mmbn_opt.experiments") / _PLACE / f"{name}.toml").read_text(encoding="utf-8")
+    return (resources.files("mmbn_opt.reproduction") / _PLACE / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def parse_experiment(name: str, text: str) -> Experiment:

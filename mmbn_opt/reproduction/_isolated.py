@@ -7,8 +7,8 @@ from typing import ClassVar
 from mmbn_opt._budget import now
 from mmbn_opt.comparison.isolation import Cancelled, RunHost, Watch, going, observe
 from mmbn_opt.comparison.machine import machine, package_versions
-from mmbn_opt.experiments._child import TrialAnswered, TrialJob, TrialTask
-from mmbn_opt.experiments.trial import PlannedTrial, TrialRecord
+from mmbn_opt.reproduction._child import TrialAnswered, TrialJob, TrialTask
+from mmbn_opt.reproduction.trial import PlannedTrial, TrialRecord
 
 __all__ = ["dismiss", "execute_unless_cancelled"]
 
@@ -16,7 +16,7 @@ __all__ = ["dismiss", "execute_unless_cancelled"]
 class _TrialHost(RunHost):
     """A process that takes one run after the other: to start one takes longer than most runs on small sets."""
 
-    worker: ClassVar[str] = "mmbn_opt.experiments._child"
+    worker: ClassVar[str] = "mmbn_opt.reproduction._child"
 
     def give(self, job: TrialJob) -> None:
         """The next run of a process that has answered."""

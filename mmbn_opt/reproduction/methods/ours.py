@@ -17,12 +17,12 @@ from mmbn_opt.estimators import (
     TANClassifier,
 )
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.experiments.methods.folds import as_list, held_out_folds
-from mmbn_opt.experiments.methods.registry import Context
 from mmbn_opt.formulations import MaxMarginMarkovNetwork
 from mmbn_opt.heuristics import naive_bayes as naive_bayes_structure
 from mmbn_opt.heuristics import tan_cmi
 from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.reproduction.methods.folds import as_list, held_out_folds
+from mmbn_opt.reproduction.methods.registry import Context
 from mmbn_opt.solving.dispatch import solve
 
 __all__ = ["markov_network", "naive_bayes", "parameters", "structure", "tan", "tan_bins"]
@@ -113,23 +113,26 @@ class MarkovNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return result.model, [int(np.bincount(column[column >= 0]).argmax()) for column in data.codes.T]
 
     def _rate(self, train: pd.DataFrame, held_out: pd.DataFrame, C: float, seconds: float) -> float:
-        model, _ = self._learn(train, C, seconds)
-        found = model.predict_proba(held_out.drop(columns="class"), unseen="missing").argmax(axis=1)
+        model, modes = self._learn(train, C, seconds)
+        found = _joint(model, modes, held_out.drop(columns="class")).argmax(axis=1)
         return float(np.mean(np.array(model.target.states)[found] == held_out["class"].to_numpy()))
 
     def predict_proba(self, X: pd.DataFrame) -> Any:
         """Probabilities; a cell that is missing or new is filled in, since these factors cannot sum it out."""
-        joint = self.model_.log_joint(self._codes(X))
+        joint = _joint(self.model_, self.modes_, X)
         shares = np.exp(joint - joint.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)
-
-    def _codes(self, X: pd.DataFrame) -> Any:
-        columns = [feature.encode(X[feature.name], unseen="missing") for feature in self.model_.features]
-        return np.column_stack([np.where(c < 0, self.modes_[j], c) for j, c in enumerate(columns)]).astype(np.int32)
 
     def predict(self, X: pd.DataFrame) -> Any:
         """Classes."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def _joint(model: Any, modes: list[int], X: pd.DataFrame) -> Any:
+    """Log-scores of the classes; the most frequent code stands for a cell that is missing or new."""
+    columns = [feature.encode(X[feature.name], unseen="missing") for feature in model.features]
+    codes = np.column_stack([np.where(c < 0, modes[j], c) for j, c in enumerate(columns)])
+    return model.log_joint(codes.astype(np.int32))
 
 
 def _possible_folds(y: "pd.Series[Any]") -> int | None:

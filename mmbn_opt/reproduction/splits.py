@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, train_test_split
 
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.experiments.sources import Table
+from mmbn_opt.reproduction.sources import Table
 
 __all__ = ["Split", "Splits"]
 
@@ -38,7 +38,7 @@ class Splits:
 
     Examples
     --------
-    >>> from mmbn_opt.experiments.sources import Source
+    >>> from mmbn_opt.reproduction.sources import Source
     >>> corral = Source(None).find("corral")
     >>> [(len(train), len(test)) for train, test in Splits(folds=4).of(corral)]
     [(96, 32), (96, 32), (96, 32), (96, 32)]

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-import mmbn_opt.experiments
+import mmbn_opt.reproduction
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.experiments import experiment_names, load_experiment
-from mmbn_opt.experiments.catalogue import parse_experiment
-from mmbn_opt.experiments.results import AVERAGE
+from mmbn_opt.reproduction import experiment_names, load_experiment
+from mmbn_opt.reproduction.catalogue import parse_experiment
+from mmbn_opt.reproduction.results import AVERAGE
 
-FOLDER = Path(mmbn_opt.experiments.__file__).parent / "papers"
+FOLDER = Path(mmbn_opt.reproduction.__file__).parent / "papers"
 SMALL = """
 title = "Small"
 source = "nowhere"

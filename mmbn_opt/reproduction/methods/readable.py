@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import OneHotEncoder
 
-from mmbn_opt.experiments.methods.encoding import MdlpCodes, as_numbers
-from mmbn_opt.experiments.methods.folds import Chosen, as_list
-from mmbn_opt.experiments.methods.registry import Context
+from mmbn_opt.reproduction.methods.encoding import MdlpCodes, as_numbers
+from mmbn_opt.reproduction.methods.folds import Chosen, as_list
+from mmbn_opt.reproduction.methods.registry import Context
 
 __all__ = ["aode", "explainable_boosting", "optimal_tree", "pyagrum_classifier", "risk_score"]
 

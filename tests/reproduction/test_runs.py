@@ -11,13 +11,13 @@ import pytest
 from mmbn_opt.comparison.machine import family
 from mmbn_opt.comparison.record import RunOutcome
 from mmbn_opt.exceptions import FormatError, InputError
-from mmbn_opt.experiments import Method, Results, load_experiment, run_experiment
-from mmbn_opt.experiments.page import markdown_page, markdown_table, not_run
-from mmbn_opt.experiments.remaining import remaining
-from mmbn_opt.experiments.runner import plan_of
-from mmbn_opt.experiments.sources import Source
-from mmbn_opt.experiments.testing import ranks_of, wins
-from mmbn_opt.experiments.trial import TrialRecord
+from mmbn_opt.reproduction import Method, Results, load_experiment, run_experiment, write_results
+from mmbn_opt.reproduction.page import markdown_page, markdown_table, not_run
+from mmbn_opt.reproduction.remaining import remaining
+from mmbn_opt.reproduction.runner import plan_of
+from mmbn_opt.reproduction.sources import Source
+from mmbn_opt.reproduction.testing import ranks_of, wins
+from mmbn_opt.reproduction.trial import TrialRecord
 
 TABLE = load_experiment("peharz2012-table2")
 LITTLE = TABLE.narrowed(sets=["iris", "corral"], methods=["NB", "TAN"], n_splits=2)
@@ -146,7 +146,7 @@ def test_runs_share_a_process_and_none_is_left_behind(done):
                 ours.append(stream.read())
         except OSError:
             continue
-    assert not [command for command in ours if b"experiments._child" in command]
+    assert not [command for command in ours if b"reproduction._child" in command]
 
 
 def test_an_interruption_keeps_what_is_done_and_says_so(tmp_path):
@@ -174,7 +174,7 @@ def test_what_is_not_here_is_left_out_with_the_reason_unless_it_was_asked_for():
 
 
 def test_a_method_whose_package_is_absent_is_left_out_with_the_reason(monkeypatch):
-    monkeypatch.setattr("mmbn_opt.experiments.runner.availability", lambda kind: "gone" if kind == "tan" else None)
+    monkeypatch.setattr("mmbn_opt.reproduction.runner.availability", lambda kind: "gone" if kind == "tan" else None)
     assert plan_of(LITTLE, Source(None)).left_out["TAN"] == "gone"
     with pytest.raises(InputError, match="methods cannot hold 'TAN' here: gone"):
         plan_of(LITTLE, Source(None), wanted=["TAN"])
@@ -268,7 +268,7 @@ def test_results_are_read_again_as_they_were_written(done, tmp_path):
 
     _, results, _ = done
     with RunFolder(tmp_path / "out") as folder:
-        results.write(folder)
+        write_results(results, folder)
     again = Results.read(LITTLE, tmp_path / "out" / "results.csv")
     assert again.cells() == results.cells()
     (tmp_path / "bad.csv").write_text("a,b\n1,2\n")

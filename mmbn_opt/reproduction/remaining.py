@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
-from mmbn_opt.experiments.trial import PlannedTrial, TrialRecord
+from mmbn_opt.reproduction.trial import PlannedTrial, TrialRecord
 
 __all__ = ["Remaining", "remaining"]
 

@@ -5,8 +5,8 @@ from itertools import combinations
 
 import pandas as pd
 
-from mmbn_opt.experiments.results import Results
-from mmbn_opt.experiments.statistics import (
+from mmbn_opt.reproduction.results import Results
+from mmbn_opt.reproduction.statistics import (
     Friedman,
     friedman,
     outperforms_on_folds,

@@ -5,14 +5,14 @@ import pytest
 
 import mmbn_opt as mm
 from mmbn_opt.exceptions import InputError, SolverError
-from mmbn_opt.experiments.measures import MEASURES, measure
-from mmbn_opt.experiments.methods import METHOD_KINDS, Context, availability, check_settings
-from mmbn_opt.experiments.methods.encoding import MdlpCodes, as_ordinals
-from mmbn_opt.experiments.methods.folds import Chosen, some_rows
-from mmbn_opt.experiments.methods.registry import build
-from mmbn_opt.experiments.methods.weka import Weka
-from mmbn_opt.experiments.sources import Source
-from mmbn_opt.experiments.splits import Splits
+from mmbn_opt.reproduction.measures import MEASURES, measure
+from mmbn_opt.reproduction.methods import METHOD_KINDS, Context, availability, check_settings
+from mmbn_opt.reproduction.methods.encoding import MdlpCodes, as_ordinals
+from mmbn_opt.reproduction.methods.folds import Chosen, some_rows
+from mmbn_opt.reproduction.methods.registry import build
+from mmbn_opt.reproduction.methods.weka import Weka
+from mmbn_opt.reproduction.sources import Source
+from mmbn_opt.reproduction.splits import Splits
 
 QUICK = {
     "structure": {"p": 0.9}, "parameters": {"lam": 0.1, "iterations": 20}, "markov-network": {"C": 0.3},
@@ -130,7 +130,7 @@ def test_a_choice_on_some_rows_keeps_classes_in_proportion():
 
 
 def test_a_kind_that_is_not_there_says_what_to_install(monkeypatch):
-    import mmbn_opt.experiments.methods.registry as registry
+    import mmbn_opt.reproduction.methods.registry as registry
 
     monkeypatch.setattr(registry, "find_spec", lambda name: None)
     assert availability("aode") == "scikit-bayes is not installed (pip install scikit-bayes)"
@@ -149,7 +149,7 @@ def test_weka_that_fails_is_an_error_of_the_run(monkeypatch, tmp_path):
     script = tmp_path / "java"
     script.write_text("#!/bin/sh\necho 'no such class' >&2\nexit 1\n")
     script.chmod(0o755)
-    monkeypatch.setattr("mmbn_opt.experiments.methods.weka._java", lambda: str(script))
+    monkeypatch.setattr("mmbn_opt.reproduction.methods.weka._java", lambda: str(script))
     with pytest.raises(SolverError, match="Weka's AODE answered for 0 of 50 rows: no such class"):
         model.predict(test[0])
 

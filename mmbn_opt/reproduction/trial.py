@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 from mmbn_opt.comparison.record import RunOutcome
 from mmbn_opt.exceptions import FormatError
-from mmbn_opt.experiments.methods import Context
-from mmbn_opt.experiments.sources import Table
-from mmbn_opt.experiments.splits import Split
 from mmbn_opt.interop.json_fields import checked_value, mapping_of, member_of
 from mmbn_opt.interop.json_text import parse_json
+from mmbn_opt.reproduction.methods import Context
+from mmbn_opt.reproduction.sources import Table
+from mmbn_opt.reproduction.splits import Split
 
 __all__ = ["PlannedTrial", "TrialRecord"]
 

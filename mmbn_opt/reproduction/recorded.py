@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from mmbn_opt.experiments.catalogue import load_experiment
-from mmbn_opt.experiments.declaration import Experiment
-from mmbn_opt.experiments.results import Results
+from mmbn_opt.reproduction.catalogue import load_experiment
+from mmbn_opt.reproduction.declaration import Experiment
+from mmbn_opt.reproduction.results import Results
 
 __all__ = ["recorded_results"]
 
@@ -22,7 +22,7 @@ def recorded_results(experiment: Experiment, folder: str | Path) -> Results | No
     ----------
     experiment : Experiment
     folder : path
-        With a ``NAME.csv`` an experiment, as `Results.write` writes ``results.csv``.
+        With a ``NAME.csv`` an experiment, as `write_results` writes ``results.csv``.
 
     Raises
     ------

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.experiments import load_experiment
-from mmbn_opt.experiments.statistics import (
+from mmbn_opt.reproduction import load_experiment
+from mmbn_opt.reproduction.statistics import (
     binomial_half,
     friedman,
     mean_half,

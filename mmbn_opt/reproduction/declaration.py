@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from mmbn_opt._arguments import choice_of, listed, whole
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.experiments.methods import METHOD_KINDS, check_settings
-from mmbn_opt.experiments.splits import Splits
+from mmbn_opt.reproduction.methods import METHOD_KINDS, check_settings
+from mmbn_opt.reproduction.splits import Splits
 
 __all__ = ["TESTS", "Experiment", "Level", "Method", "Published", "Quick", "known_name"]
 
@@ -98,7 +98,7 @@ class Experiment:
 
     Examples
     --------
-    >>> from mmbn_opt.experiments import load_experiment
+    >>> from mmbn_opt.reproduction import load_experiment
     >>> table = load_experiment("peharz2012-table2")
     >>> table.paper["iris", "TAN"], table.methods["TAN"].kind
     (Published(value=95.33, half=2.27), 'tan')

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mmbn_opt.experiments import Method, experiment_names, load_experiment, markdown_page, recorded_results
+from mmbn_opt.reproduction import Method, experiment_names, load_experiment, markdown_page, recorded_results
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT = ROOT / "benchmarks" / "papers"

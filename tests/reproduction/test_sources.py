@@ -8,8 +8,8 @@ import pytest
 
 import mmbn_opt as mm
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.experiments import Splits
-from mmbn_opt.experiments.sources import Source, where_to_get
+from mmbn_opt.reproduction import Splits
+from mmbn_opt.reproduction.sources import Source, where_to_get
 
 
 @pytest.fixture
