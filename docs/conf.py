@@ -14,6 +14,7 @@ import mmbn_opt
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+from experiment_pages import write_experiment_pages  # noqa: E402 -- a neighbour of this file
 from formulation_pages import write_formulation_table  # noqa: E402 -- a neighbour of this file
 from notebook_pages import write_notebook_pages  # noqa: E402 -- a neighbour of this file
 from solver_pages import write_solver_pages  # noqa: E402 -- a neighbour of this file
@@ -142,3 +143,4 @@ write_api_listing()
 write_solver_pages(HERE / "_generated")
 write_formulation_table(HERE / "_generated")
 write_notebook_pages(HERE.parent / "examples", HERE / "_generated" / "notebooks")
+write_experiment_pages(HERE.parent / "benchmarks" / "papers", HERE / "_generated")

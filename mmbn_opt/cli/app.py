@@ -26,6 +26,7 @@ from mmbn_opt.cli.parameters import parameters
 from mmbn_opt.cli.predict import predict
 from mmbn_opt.cli.query import query
 from mmbn_opt.cli.remarks import remark, remarking
+from mmbn_opt.cli.reproduce import reproduce
 from mmbn_opt.cli.solvers import solvers
 from mmbn_opt.cli.streams import escape_what_cannot_be_shown
 from mmbn_opt.cli.structure import structure
@@ -108,6 +109,7 @@ app.command()(cmm)
 app.command()(predict)
 app.command()(query)
 app.command()(compare)
+app.command()(reproduce)
 app.command()(export)
 app.command()(solvers)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import typer
 
-__all__ = ["number", "typed_options", "whole_number", "whole_numbers"]
+__all__ = ["names_between_commas", "number", "typed_options", "whole_number", "whole_numbers"]
 
 
 def number(text: Any) -> float:
@@ -33,6 +33,17 @@ def whole_number(text: Any) -> int:
         return int(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not a whole number.") from None
+
+
+def names_between_commas(text: Any) -> tuple[str, ...]:
+    """Names separated by commas.
+
+    Examples
+    --------
+    >>> names_between_commas("iris, car"), names_between_commas("")
+    (('iris', 'car'), ())
+    """
+    return text if isinstance(text, tuple) else tuple(part.strip() for part in str(text).split(",") if part.strip())
 
 
 def whole_numbers(text: Any) -> tuple[int, ...]:

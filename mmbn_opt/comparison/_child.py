@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from mmbn_opt.comparison._warm_up import warm_up
+from mmbn_opt.comparison.isolation import Answer, Ready
 from mmbn_opt.comparison.machine import machine, own_peak_bytes, package_versions
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.results.result import Result
@@ -19,7 +20,7 @@ from mmbn_opt.solvers.hosting.link import EngineFailure, EngineLink
 from mmbn_opt.solvers.hosting.wire import read_message
 from mmbn_opt.solvers.hosting.worker import begin, obey
 
-__all__ = ["Answered", "Ready", "RunJob", "main"]
+__all__ = ["Answered", "RunJob", "main"]
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,8 @@ class RunJob:
     verbose: bool = False
 
 
-@dataclass(frozen=True)
-class Ready:
-    """Everything is imported and compiled; the clock of the budget starts now."""
-
-    machine: str
-    versions: Mapping[str, str]
-
-
 @dataclass(frozen=True, eq=False)
-class Answered:
+class Answered(Answer):
     """What is kept of a `Result`, as plain values."""
 
     status: TerminationStatus

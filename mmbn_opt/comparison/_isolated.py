@@ -1,132 +1,19 @@
-"""One run in a process of its own, watched: a crash, a hang or a memory blow-up is an outcome like any other."""
+"""One run of a comparison in a process of its own, as a record."""
 
-import logging
-import os
-import signal
-import textwrap
-import threading
-import time
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import ClassVar
 
-from mmbn_opt.comparison._child import Answered, Ready, RunJob
-from mmbn_opt.comparison.machine import family, family_bytes, machine, package_versions
+from mmbn_opt.comparison._child import Answered, RunJob
+from mmbn_opt.comparison.isolation import Cancelled, RunHost, Watch, going, observe
+from mmbn_opt.comparison.machine import machine, package_versions
 from mmbn_opt.comparison.plan import PlannedRun
-from mmbn_opt.comparison.record import RunOutcome, RunRecord
-from mmbn_opt.results.trace import BoundTrace, TraceRecord
-from mmbn_opt.solvers.hosting.child import ChildHost
-from mmbn_opt.solvers.hosting.link import EngineFailure, HostDied
+from mmbn_opt.comparison.record import RunRecord
+from mmbn_opt.results.trace import BoundTrace
 
-__all__ = ["Cancelled", "cancel", "execute", "execute_unless_cancelled", "withdraw"]
-
-logger = logging.getLogger(__name__)
-
-STARTUP_SEC = 300.0
-"""To start an interpreter, import everything and compile kernels for the first time, on a slow and busy machine."""
-
-_LOOK_SEC = 0.05
-_DETAIL = 200
-_MEGABYTE = 1024**2
-_REFUSALS = frozenset({"InputError", "FormatError", "SizeLimitError", "MissingDependencyError"})
-
-_ENDING_SEC = 10.0
-
-_cancelled: set[str] = set()
-_going_on: Counter[str] = Counter()
-_changed = threading.Condition()
+__all__ = ["execute", "execute_unless_cancelled"]
 
 
-class Cancelled(Exception):
-    """The comparison was interrupted; this run leaves nothing behind."""
-
-
-def withdraw(token: str) -> None:
-    """Let the runs of a comparison in this process end, and none begin; it does not wait, so a signal may call it."""
-    _cancelled.add(token)
-
-
-def cancel(token: str) -> None:
-    """End all runs of a comparison in this process; when this returns none is going on, and none will begin."""
-    withdraw(token)
-    with _changed:
-        if not _changed.wait_for(lambda: not _going_on[token], _ENDING_SEC):
-            logger.warning("%d runs have not ended %g s after they were cancelled", _going_on[token], _ENDING_SEC)
-
-
-class _RunHost(ChildHost):
-    """The child process of a run; ended with all that it started."""
-
+class _RunHost(RunHost):
     worker: ClassVar[str] = "mmbn_opt.comparison._child"
-
-    def kill(self) -> None:
-        """Kill the family: a solver's own process is in a session of its own and may be deaf to its parent's death."""
-        members = family(self.pid)[1:]
-        super().kill()
-        for member in members:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(member, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
-
-
-@dataclass
-class _Watch:
-    """What is known of a run while it goes on."""
-
-    run: PlannedRun
-    began: float = field(default_factory=time.monotonic)
-    ready: Ready | None = None
-    records: list[TraceRecord] = field(default_factory=list)
-    peak_memory: int = 0
-    answer: Answered | None = None
-    outcome: RunOutcome = RunOutcome.ANSWERED
-    detail: str = ""
-
-    def hear(self, message: object) -> bool:
-        """Take a message; True when it was the last one."""
-        if isinstance(message, TraceRecord):
-            self.records.append(message)
-        elif isinstance(message, Ready):
-            self.ready, self.began = message, time.monotonic()
-        elif isinstance(message, Answered):
-            self.answer = message
-            return True
-        elif isinstance(message, EngineFailure):
-            self.outcome = RunOutcome.REFUSED if message.kind in _REFUSALS else RunOutcome.RAISED
-            if message.kind == "MemoryError":
-                self.outcome = RunOutcome.OUT_OF_MEMORY
-            self.detail = f"{message.kind}: {message.text}" if message.text else message.kind
-            logger.debug("the run of %s ended with an error:\n%s", self.run.solver, message.details)
-            return True
-        elif isinstance(message, HostDied):
-            # Last words can be a page; how it ended comes first.
-            self.outcome, self.detail = RunOutcome.CRASHED, textwrap.shorten(message.text, _DETAIL, placeholder=" ...")
-            return True
-        return False
-
-    def look(self, pid: int) -> bool:
-        """Hold the run against its limits; True when it must end."""
-        if self.run.token in _cancelled:
-            raise Cancelled
-        self.peak_memory = max(self.peak_memory, family_bytes(pid))
-        limit = self.run.memory_limit
-        if limit is not None and self.peak_memory > limit * _MEGABYTE:
-            held = self.peak_memory / _MEGABYTE
-            self.outcome = RunOutcome.OUT_OF_MEMORY
-            self.detail = f"held {held:.0f} MB, the limit is {limit:.0f} MB"
-            return True
-        elapsed = time.monotonic() - self.began
-        if self.ready is None and elapsed > STARTUP_SEC:
-            self.outcome, self.detail = RunOutcome.HUNG, f"not ready after {STARTUP_SEC:.0f} s"
-            return True
-        if self.ready is not None and self.run.time_limit is not None:
-            allowed = self.run.time_limit + self.run.grace
-            if elapsed > allowed:
-                self.outcome = RunOutcome.HUNG
-                self.detail = f"still running {self.run.grace:g} s after its limit of {self.run.time_limit:g} s"
-                return True
-        return False
 
 
 def execute(run: PlannedRun) -> RunRecord:
@@ -137,10 +24,10 @@ def execute(run: PlannedRun) -> RunRecord:
     Cancelled
         After `cancel`.
     """
-    watch = _Watch(run)
-    with _going(run.token):
-        seconds = _observe(watch, _RunHost(RunJob(run.payload, run.threads)))
-    return _record(watch, seconds)
+    watch = Watch(run)
+    with going(run.token):
+        seconds = observe(watch, _RunHost(RunJob(run.payload, run.threads)))
+    return _record(run, watch, seconds)
 
 
 def execute_unless_cancelled(run: PlannedRun) -> RunRecord | None:
@@ -151,42 +38,8 @@ def execute_unless_cancelled(run: PlannedRun) -> RunRecord | None:
         return None
 
 
-@contextmanager
-def _going(token: str) -> Iterator[None]:
-    """What `cancel` waits for; a run that comes after it does not begin."""
-    with _changed:
-        if token in _cancelled:
-            raise Cancelled
-        _going_on[token] += 1
-    try:
-        yield
-    finally:
-        with _changed:
-            _going_on[token] -= 1
-            _changed.notify_all()
-
-
-def _observe(watch: _Watch, host: _RunHost) -> float:
-    """Hear the run out, or end it; the seconds that it took."""
-    try:
-        while True:
-            message = host.peek(_LOOK_SEC)
-            if message is not None:
-                last = watch.hear(message)
-                host.pop()
-                if last:
-                    break
-            # A run that talks without a pause is looked at as well, though not at every word.
-            if (message is None or len(watch.records) % 64 == 1) and watch.look(host.pid):
-                break
-        return time.monotonic() - watch.began
-    finally:
-        host.kill()
-        host.close()
-
-
-def _record(watch: _Watch, seconds: float) -> RunRecord:
-    run, answer = watch.run, watch.answer
+def _record(run: PlannedRun, watch: Watch, seconds: float) -> RunRecord:
+    answer = watch.answer if isinstance(watch.answer, Answered) else None
     sampled = watch.peak_memory or None
     peak = max(filter(None, (sampled, None if answer is None else answer.peak_memory)), default=None)
     return RunRecord(

@@ -66,6 +66,11 @@ class PlannedRun:
     payload: bytes
     token: str
 
+    @property
+    def label(self) -> str:
+        """What the log calls it."""
+        return self.solver
+
 
 @dataclass(frozen=True)
 class LeftOut:

@@ -5,10 +5,10 @@ import math
 import reprlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 from mmbn_opt.exceptions import FormatError
+from mmbn_opt.interop.json_fields import checked_value, mapping_of, member_of
 from mmbn_opt.interop.json_text import parse_json
 from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.status import Sense, TerminationStatus, _Described
@@ -102,6 +102,8 @@ class RunRecord:
     versions: Mapping[str, str] = field(default_factory=dict)
     machine: str = ""
 
+    names: ClassVar[tuple[str, str, str]] = ("formulation", "solver", "seed")
+
     @property
     def bounds(self) -> ObjectiveBounds:
         """Bounds at the end of the run."""
@@ -161,16 +163,16 @@ def _fields(content: Any) -> dict[str, Any]:
     without = [name for name in known if name not in content]
     if strangers or without:
         raise ValueError(f"{strangers[0]!r} is no field of a run" if strangers else f"{without[0]} is absent")
-    found = {name: _checked(name, content[name], kind) for name, kind in _KINDS.items()}
-    sense = _member(Sense, "sense", content["sense"], by_value=True)
+    found = {name: checked_value(name, content[name], kind) for name, kind in _KINDS.items()}
+    sense = member_of(Sense, "sense", content["sense"], by_value=True)
     status = content["status"]
     return found | {
         "sense": sense,
-        "outcome": _member(RunOutcome, "outcome", content["outcome"]),
-        "status": None if status is None else _member(TerminationStatus, "status", status),
+        "outcome": member_of(RunOutcome, "outcome", content["outcome"]),
+        "status": None if status is None else member_of(TerminationStatus, "status", status),
         "trace": BoundTrace(sense, tuple(_records(content["trace"]))),
-        "size": _mapping("size", content["size"], "whole"),
-        "versions": _mapping("versions", content["versions"], "text"),
+        "size": mapping_of("size", content["size"], "whole"),
+        "versions": mapping_of("versions", content["versions"], "text"),
     }
 
 
@@ -184,36 +186,6 @@ _KINDS = {
     "certificate_ok": "bool or null",
 }
 _TRACE_KINDS = ("number", "number or null", "number or null", "whole or null", "whole or null", "text", "text")
-_EXPECTED = {"text": "a text", "number": "a number", "whole": "a whole number", "bool": "true or false"}
-
-
-def _checked(where: str, value: Any, kind: str) -> Any:
-    base, _, null = kind.partition(" or ")
-    if value is None and null:
-        return None
-    is_whole = type(value) is int and abs(value) < 2**63
-    fits = {
-        "text": isinstance(value, str),
-        "number": is_whole or (type(value) is float and math.isfinite(value)),
-        "whole": is_whole,
-        "bool": type(value) is bool,
-    }
-    if not fits[base]:
-        raise ValueError(f"{where} must be {_EXPECTED[base]}{' or null' if null else ''}, got {reprlib.repr(value)}")
-    return value
-
-
-def _member(kind: type[Enum], where: str, value: Any, *, by_value: bool = False) -> Any:
-    names = {member.value if by_value else member.name: member for member in kind}
-    if not isinstance(value, str) or value not in names:
-        raise ValueError(f"{where} must be one of {', '.join(names)}, got {reprlib.repr(value)}")
-    return names[value]
-
-
-def _mapping(where: str, value: Any, kind: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{where} must be an object, got {reprlib.repr(value)}")
-    return {key: _checked(f"{where}.{key[:60]}", entry, kind) for key, entry in value.items()}
 
 
 def _records(rows: Any) -> Iterator[TraceRecord]:
@@ -224,7 +196,7 @@ def _records(rows: Any) -> Iterator[TraceRecord]:
         if not isinstance(row, list) or len(row) != len(names):
             raise ValueError(f"trace[{k}] must be a list of {', '.join(names)}, got {reprlib.repr(row)}")
         places = (f"trace[{k}].{name}" for name in names)
-        yield TraceRecord(*(_checked(w, v, kind) for w, v, kind in zip(places, row, _TRACE_KINDS, strict=True)))
+        yield TraceRecord(*(checked_value(w, v, kind) for w, v, kind in zip(places, row, _TRACE_KINDS, strict=True)))
 
 
 def _plain(value: Any) -> Any:

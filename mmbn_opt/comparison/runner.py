@@ -1,21 +1,17 @@
 """The comparison itself: plan, skip what is done, run the rest apart from each other, keep each as it ends."""
 
 import logging
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from joblib import Parallel, delayed
-
 from mmbn_opt._arguments import check_arguments, is_whole, whole
-from mmbn_opt._budget import interruptible, noting_signals, until_interrupted
-from mmbn_opt.comparison._isolated import cancel, execute_unless_cancelled, withdraw
+from mmbn_opt.comparison._isolated import execute_unless_cancelled
+from mmbn_opt.comparison.conduct import conduct
 from mmbn_opt.comparison.machine import can_measure_memory
 from mmbn_opt.comparison.plan import (
     LeftOut,
     Limits,
     Plan,
-    PlannedRun,
     labelled_formulations,
     labelled_solvers,
     make_plan,
@@ -31,9 +27,6 @@ from mmbn_opt.solving.settings import SolveSettings
 __all__ = ["Progress", "compare", "plan_of"]
 
 logger = logging.getLogger(__name__)
-
-_PATIENCE_SEC = 3.0
-"""How long the runs may take to end after Ctrl-C; those on other machines do not hear of it."""
 
 Progress = Callable[[RunRecord, int, int], object]
 """Called with each run that has ended, how many have ended, and how many there are."""
@@ -114,7 +107,7 @@ def compare(
         memory_limit=memory_limit, rel_gap=rel_gap, abs_gap=abs_gap, threads=threads,
     )  # fmt: skip
     everything = _everything(solvers)
-    store = RunStore(folder)
+    store = RunStore(folder, RunRecord)
     done = {run.key: record for run in plan.runs if (record := store.find(run)) is not None}
     if rerun_failed:
         done = {key: record for key, record in done.items() if record.status is not None}
@@ -127,10 +120,7 @@ def compare(
             progress(record, len(done), len(plan.runs))
 
     pending = [run for run in plan.runs if run.key not in done]
-    with noting_signals(lambda: withdraw(plan.token)) as noted:
-        with until_interrupted() as cut, interruptible(_PATIENCE_SEC):
-            _execute(pending, plan.token, n_jobs, keep)
-        interrupted = bool(cut) or (bool(noted) and any(run.key not in done for run in pending))
+    interrupted = conduct(pending, execute_unless_cancelled, plan.token, n_jobs, keep)
     finished = [done[run.key] for run in plan.runs if run.key in done]
     left_out = list(plan.left_out)
     if everything:
@@ -183,23 +173,6 @@ def plan_of(
 
 def _everything(solvers: object) -> bool:
     return isinstance(solvers, str) and solvers == "all"
-
-
-def _execute(pending: Sequence[PlannedRun], token: str, n_jobs: int | None, keep: Callable[[RunRecord], None]) -> None:
-    """Do the runs and hand over each as it ends, in whatever order; what goes wrong ends all that are going on."""
-    # Threads only wait for processes; the word is a preference, which `joblib.parallel_config` overrides.
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", batch_size=1, return_as="generator_unordered")
-    answers = parallel(delayed(execute_unless_cancelled)(run) for run in pending)
-    try:
-        for record in answers:
-            if record is not None:
-                keep(record)
-    except BaseException:
-        cancel(token)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # joblib wonders why the rest is not wanted
-            answers.close()
-        raise
 
 
 def _checked_seeds(seeds: Sequence[int]) -> list[int]:

@@ -4,9 +4,8 @@ import logging
 import re
 from json import JSONDecodeError
 from pathlib import Path
-from typing import Protocol
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from mmbn_opt.comparison.record import RunRecord
 from mmbn_opt.exceptions import FormatError
 from mmbn_opt.interop.atomic import ensure_directory, write_text_atomic
 
@@ -17,36 +16,46 @@ logger = logging.getLogger(__name__)
 _CURE = "Remove the file to run it again."
 
 
-class _Named(Protocol):
-    @property
-    def key(self) -> str: ...
-    @property
-    def formulation(self) -> str: ...
-    @property
-    def solver(self) -> str: ...
-    @property
-    def seed(self) -> int: ...
+class Storable(Protocol):
+    """A record that is kept as one JSON file."""
+
+    names: ClassVar[tuple[str, str, str]]
+    """The fields by which a reader knows it: two labels and a number; a plan of the run has them too."""
+
+    def to_json(self) -> str:
+        """As a JSON text."""
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote; FormatError for anything else."""
 
 
-def run_file_name(run: _Named) -> str:
+Record = TypeVar("Record", bound=Storable)
+
+
+def run_file_name(run: Any, names: tuple[str, str, str] = ("formulation", "solver", "seed")) -> str:
     """Name of the file of a run: readable first, and unique by its key."""
-    words = re.sub(r"[^A-Za-z0-9]+", "-", f"{run.formulation}-{run.solver}").strip("-")[:80]
-    return f"{words}-{run.seed}-{run.key}.json"
+    first, second, number = (getattr(run, name) for name in names)
+    words = re.sub(r"[^A-Za-z0-9]+", "-", f"{first}-{second}").strip("-")[:80]
+    return f"{words}-{number}-{run.key}.json"
 
 
-class RunStore:
+class RunStore(Generic[Record]):
     """The files of the runs below a folder, or nothing when there is no folder.
 
     Parameters
     ----------
     folder : str, Path or None
         Runs are in its folder ``runs``.
+    kind : type
+        Of the records.
     """
 
-    def __init__(self, folder: str | Path | None) -> None:
+    def __init__(self, folder: str | Path | None, kind: type[Record]) -> None:
         self._folder = None if folder is None else ensure_directory(Path(folder) / "runs")
+        self._kind = kind
 
-    def find(self, run: _Named) -> RunRecord | None:
+    def find(self, run: Any) -> Record | None:
         """The record of a run that has been done, or None; a file that was cut short counts as not done.
 
         Raises
@@ -56,9 +65,9 @@ class RunStore:
         """
         if self._folder is None:
             return None
-        path = self._folder / run_file_name(run)
+        path = self._folder / run_file_name(run, self._kind.names)
         try:
-            record = RunRecord.from_json(path.read_text(encoding="utf-8"))
+            record = self._kind.from_json(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -70,13 +79,13 @@ class RunStore:
                 logger.warning("%s was cut short and is run again: %s", path, error)
                 return None
             raise FormatError(f"{str(path)!r}: {error}") from error
-        for name in ("key", "formulation", "solver", "seed"):
+        for name in ("key", *self._kind.names):
             mine, theirs = getattr(run, name), getattr(record, name)
             if mine != theirs:
                 raise FormatError(f"{str(path)!r} is of another run: its {name} is {theirs!r}, not {mine!r}. {_CURE}")
         return record
 
-    def keep(self, record: RunRecord) -> None:
+    def keep(self, record: Record) -> None:
         """Write a record, whole or not at all."""
         if self._folder is not None:
-            write_text_atomic(self._folder / run_file_name(record), record.to_json())
+            write_text_atomic(self._folder / run_file_name(record, self._kind.names), record.to_json())

@@ -246,8 +246,8 @@ RUNS: dict[str, tuple[str, Any, str]] = {
 }  # fmt: skip
 
 
-def _store(tmp_path: Path, text: str) -> RunStore:
-    store = RunStore(tmp_path)
+def _store(tmp_path: Path, text: str) -> "RunStore[RunRecord]":
+    store = RunStore(tmp_path, RunRecord)
     (tmp_path / "runs" / run_file_name(RECORD)).write_text(text)
     return store
 

@@ -427,7 +427,7 @@ def test_010_a_comparison_keeps_the_run_that_ended_and_begins_no_other(
             BoundTrace(run.sense), None, None, None, "", 1.0, None, "",
         )  # fmt: skip
 
-    from mmbn_opt.comparison._isolated import _cancelled as runner_cancelled
+    from mmbn_opt.comparison.isolation import _cancelled as runner_cancelled
 
     monkeypatch.setattr(runner, "execute_unless_cancelled", execute)
     table = mm.compare(mm.SoftMarginStructure(corral), "highs", seeds=range(6), folder=tmp_path)

@@ -1,0 +1,60 @@
+"""Pages of the papers' tables, made from the declarations and from the runs that are kept; no cell without its run."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from mmbn_opt.reproduction import (
+    Experiment,
+    Results,
+    experiment_names,
+    load_experiment,
+    markdown_page,
+    recorded_results,
+)
+
+__all__ = ["write_experiment_pages"]
+
+
+def write_experiment_pages(records: Path, folder: Path) -> None:
+    """Write one page an experiment that has runs, and the table of all, into `folder`.
+
+    Pages of experiments that are gone, or without runs, are removed.
+    """
+    pages = folder / "experiments"
+    pages.mkdir(parents=True, exist_ok=True)
+    found = {
+        name: (load_experiment(name), recorded_results(load_experiment(name), records)) for name in experiment_names()
+    }
+    for name, (_, results) in found.items():
+        if results is not None:
+            _write(pages / f"{name}.md", markdown_page(results))
+    _write(folder / "experiment-table.md", _table(found.values()))
+    for page in pages.glob("*.md"):
+        if page.stem not in found or found[page.stem][1] is None:
+            page.unlink()
+
+
+def _write(path: Path, text: str) -> None:
+    # An unchanged page keeps its time, so that Sphinx does not read it again.
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def _table(experiments: Iterable[tuple[Experiment, Results | None]]) -> str:
+    lines = [
+        "| experiment | source | cells with runs | runs | within the intervals | beyond them |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for experiment, results in experiments:
+        cells = {} if results is None else results.cells()
+        compared = [cell for cell in cells.values() if cell.paper is not None]
+        within = sum(cell.why == "within the intervals" for cell in compared)
+        name = (
+            experiment.name if results is None else f"[{experiment.name}](_generated/experiments/{experiment.name}.md)"
+        )
+        declared = len(experiment.sets) * len(experiment.methods)
+        lines.append(
+            f"| {name} | {experiment.source} | {len(cells)} of {max(declared, len(cells))} | "
+            f"{0 if results is None else len(results.answered)} | {within} | {len(compared) - within} |"
+        )
+    return "\n".join(lines) + "\n"

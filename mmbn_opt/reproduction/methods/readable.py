@@ -1,0 +1,143 @@
+"""Rivals of other packages: networks, and models that are made to be read."""
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import OneHotEncoder
+
+from mmbn_opt.reproduction.methods.encoding import MdlpCodes, as_numbers
+from mmbn_opt.reproduction.methods.folds import Chosen, as_list
+from mmbn_opt.reproduction.methods.registry import Context
+
+__all__ = ["aode", "explainable_boosting", "optimal_tree", "pyagrum_classifier", "risk_score"]
+
+
+class _OnCodes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A model on the codes that our networks see."""
+
+    def __init__(self, context: Context, settings: Any) -> None:
+        self.context = context
+        self.settings = settings
+
+    def fit(self, X: pd.DataFrame, y: Any) -> "_OnCodes":
+        """Cut and learn."""
+        self.labels_, numbers = np.unique(np.asarray(y), return_inverse=True)
+        self.codes_ = MdlpCodes(self.context.kinds).fit(X, y)
+        self.model_ = self._learn(self._table(X), numbers)
+        self.classes_ = self.labels_
+        return self
+
+    def _table(self, X: pd.DataFrame) -> Any:
+        return self.codes_.transform(X)
+
+    def _learn(self, codes: Any, numbers: Any) -> Any:
+        raise NotImplementedError
+
+    def predict(self, X: pd.DataFrame) -> Any:
+        """Classes."""
+        return self.labels_[np.asarray(self.model_.predict(self._table(X))).astype(int)]
+
+
+class _WithProbabilities(_OnCodes):
+    def predict_proba(self, X: pd.DataFrame) -> Any:
+        """Probabilities."""
+        return self.model_.predict_proba(self._table(X))
+
+
+class _Aode(_WithProbabilities):
+    def _learn(self, codes: Any, numbers: Any) -> Any:
+        kind = import_module("skbn").AnDE
+        return kind(categorical_features=list(range(codes.shape[1])), **self.settings).fit(codes, numbers)
+
+
+class _OptimalTree(_OnCodes):
+    def _table(self, X: pd.DataFrame) -> Any:
+        codes = super()._table(X)
+        if not hasattr(self, "indicators_"):
+            self.indicators_ = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.int32).fit(codes)
+        return self.indicators_.transform(codes)
+
+    def _learn(self, codes: Any, numbers: Any) -> Any:
+        kind = import_module("pystreed").STreeDClassifier
+        return kind(time_limit=self.context.time_limit, **self.settings).fit(codes, numbers)
+
+
+class _PyAgrum(_WithProbabilities):
+    def _table(self, X: pd.DataFrame) -> Any:
+        codes = super()._table(X)
+        if not hasattr(self, "known_"):
+            self.known_ = [np.unique(column, return_counts=True) for column in codes.T]
+        # It refuses what no training row has: the most frequent code stands for that.
+        for column, (known, counts) in zip(codes.T, self.known_, strict=True):
+            column[~np.isin(column, known)] = known[counts.argmax()]
+        return pd.DataFrame(codes, columns=[f"x{j}" for j in range(codes.shape[1])]).astype(str)
+
+    def _learn(self, codes: Any, numbers: Any) -> Any:
+        gum, skbn = import_module("pyagrum.lib.discreteTypeProcessor"), import_module("pyagrum.skbn")
+        as_it_is = gum.DiscreteTypeProcessor(defaultDiscretizationMethod="NoDiscretization", defaultNumberOfBins=None)
+        return skbn.BNClassifier(type_processor=as_it_is, **self.settings).fit(codes, numbers.astype(str))
+
+
+def aode(context: Context, *, n_dependence: int = 1, alpha: float = 1.0) -> _Aode:
+    """Averaged one-dependence estimators of scikit-bayes."""
+    return _Aode(context, {"n_dependence": n_dependence, "alpha": alpha})
+
+
+def optimal_tree(context: Context, *, max_depth: int = 3, cost_complexity: float = 0.001) -> _OptimalTree:
+    """Optimal sparse decision tree by dynamic programming (STreeD), on an indicator a code."""
+    settings = {
+        "max_depth": max_depth,
+        "optimization_task": "cost-complex-accuracy",
+        "cost_complexity": cost_complexity,
+    }
+    return _OptimalTree(context, settings)
+
+
+def explainable_boosting(context: Context, *, interactions: Any = "3x") -> "Boosting":
+    """Explainable boosting machine of interpret-core."""
+    return Boosting(context, interactions)
+
+
+class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Additive model of boosted shapes, with interactions of two features."""
+
+    def __init__(self, context: Context, interactions: Any) -> None:
+        self.context = context
+        self.interactions = interactions
+
+    def fit(self, X: pd.DataFrame, y: Any) -> "Boosting":
+        """Learn."""
+        kinds = self.context.kinds
+        kind = import_module("interpret.glassbox").ExplainableBoostingClassifier
+        self.model_ = kind(
+            feature_names=list(X.columns),
+            feature_types=["continuous" if kinds[c] == "numeric" else "nominal" for c in X.columns],
+            interactions=self.interactions if len(np.unique(np.asarray(y))) == 2 else 0,
+            n_jobs=1, random_state=self.context.seed,
+        ).fit(X, np.asarray(y))  # fmt: skip
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X: pd.DataFrame) -> Any:
+        """Classes."""
+        return self.model_.predict(X)
+
+    def predict_proba(self, X: pd.DataFrame) -> Any:
+        """Probabilities."""
+        return self.model_.predict_proba(X)
+
+
+def risk_score(context: Context, *, k: Any = (5,), max_points: int = 5) -> Chosen:
+    """Sparse integer risk scores of imodels, one against the rest where there are several classes."""
+    kind = import_module("imodels").FastRiskScoreClassifier
+    scores = OneVsRestClassifier(kind(max_points=max_points, time_limit=context.time_limit))
+    return Chosen(scores, as_numbers(context.kinds, scaled=False), {"estimator__k": as_list(k)}, seed=context.seed)
+
+
+def pyagrum_classifier(context: Context, *, learningMethod: str = "TAN") -> _PyAgrum:
+    """The classifier of pyAgrum, on the codes that our networks see."""
+    return _PyAgrum(context, {"learningMethod": learningMethod})

@@ -1,0 +1,131 @@
+"""An experiment's table as Markdown: ours, the paper's, the difference, why, and how many runs are behind each cell."""
+
+from collections.abc import Iterator
+from importlib.metadata import version
+
+from mmbn_opt.interop.csv_text import csv_content
+from mmbn_opt.interop.run_folder import RunFolder
+from mmbn_opt.reproduction.declaration import Experiment
+from mmbn_opt.reproduction.measures import MEASURES
+from mmbn_opt.reproduction.results import AVERAGE, Cell, Results
+from mmbn_opt.reproduction.testing import compared, ranks_of, standing, wins
+
+__all__ = ["markdown_page", "markdown_table", "not_run", "tests_in_words", "write_results"]
+
+_TESTS = {
+    "wins": "Sets on which the row outperforms the column, at 68 % / at 95 %",
+    "wilcoxon": "Wilcoxon's signed-rank test over the sets",
+    "paired-t": "One-sided paired t-test over the sets",
+    "friedman": "Ranks over the sets",
+}
+
+
+def markdown_page(results: Results, *, heading: str = "#") -> str:
+    """The whole of an experiment.
+
+    Parameters
+    ----------
+    results : Results
+    heading : str
+        Marks of the highest heading.
+    """
+    experiment = results.experiment
+    done = len(results.answered)
+    parts = [
+        f"{heading} {experiment.title}",
+        f"{experiment.source}. Cells: {MEASURES[experiment.measure].words}; "
+        f"{done} runs are behind them. Run with mmbn_opt {version('mmbn-opt')}: "
+        f"`mmbn-opt reproduce {experiment.name} --out results/`.",
+        markdown_table(results),
+    ]
+    for test in experiment.tests:
+        lines = list(tests_in_words(results, test))
+        if lines:
+            parts.append(f"{heading}# {_TESTS[test]}\n\n" + "\n".join(lines))
+    missing = [f"- {line}" for line in not_run(results)]
+    if missing:
+        parts.append(f"{heading}# Not run\n\n" + "\n".join(missing))
+    return "\n\n".join(parts) + "\n"
+
+
+def write_results(results: Results, folder: RunFolder) -> None:
+    """Write ``results.csv``, a row a run, and ``table.md``, both or none.
+
+    Raises
+    ------
+    InputError
+        If they cannot be written.
+    """
+    folder.publish({"results.csv": csv_content(results.frame), "table.md": markdown_page(results).encode()})
+
+
+def markdown_table(results: Results) -> str:
+    """The cells that have runs, a line each."""
+    digits = MEASURES[results.experiment.measure].digits
+    lines = ["| set | method | ours | paper | difference | runs | why |", "|---|---|---:|---:|---:|---:|---|"]
+    lines += [
+        f"| {dataset} | {method} | {_with_half(cell.ours, cell.half, digits)} | {_of_paper(cell, digits)} | "
+        f"{_difference(cell, digits)} | {_runs(cell)} | {cell.why} |"
+        for (dataset, method), cell in _ordered(results)
+    ]
+    return "\n".join(lines)
+
+
+def tests_in_words(results: Results, test: str) -> Iterator[str]:
+    """What a test says, in lines of Markdown; nothing where there are too few runs for it."""
+    if test == "wins":
+        table = wins(results)
+        if len(table) > 1:
+            yield f"| | {' | '.join(table.columns)} |"
+            yield f"|---|{'---|' * len(table.columns)}"
+            for name, row in table.iterrows():
+                yield f"| {name} | {' | '.join(row)} |"
+    elif test == "friedman":
+        found = ranks_of(results)
+        yield from [] if found is None else (f"- {line}" for line in standing(found))
+    else:
+        yield from (f"- {line}" for line in compared(results, test))
+
+
+def not_run(results: Results) -> list[str]:
+    """What has no cell, or one with fewer runs than are declared, and why."""
+    told = [f"{name}: {reason}" for name, reason in results.left_out.items()]
+    told += results.failures()
+    return told + list(_gaps(results, results.experiment))
+
+
+def _gaps(results: Results, experiment: Experiment) -> Iterator[str]:
+    cells = results.cells()
+    here = [s for s in experiment.sets if s not in results.left_out]
+    methods = [m for m in experiment.methods if m not in results.left_out]
+    without = [s for s in here if not any((s, m) in cells for m in methods)]
+    if without:
+        yield f"no run yet: {', '.join(without)}"
+    for method in methods:
+        lacking = [s for s in here if s not in without and (s, method) not in cells]
+        if lacking:
+            yield f"no run of {method} yet: {', '.join(lacking)}"
+
+
+def _ordered(results: Results) -> list[tuple[tuple[str, str], Cell]]:
+    methods = list(results.experiment.methods)
+    sets = list(dict.fromkeys([*results.experiment.sets, *results.frame["dataset"], AVERAGE]))
+    return sorted(results.cells().items(), key=lambda item: (sets.index(item[0][0]), methods.index(item[0][1])))
+
+
+def _with_half(value: float, half: float, digits: int) -> str:
+    return f"{value:.{digits}f}" + (f" ± {half:.{digits}f}" if half == half else "")
+
+
+def _of_paper(cell: Cell, digits: int) -> str:
+    if cell.paper is None:
+        return "-"
+    return _with_half(cell.paper.value, float("nan") if cell.paper.half is None else cell.paper.half, digits)
+
+
+def _difference(cell: Cell, digits: int) -> str:
+    return "-" if cell.paper is None else f"{cell.difference:+.{digits}f}"
+
+
+def _runs(cell: Cell) -> str:
+    return str(cell.runs) if cell.runs >= cell.planned else f"{cell.runs} of {cell.planned}"

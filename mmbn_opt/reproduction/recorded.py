@@ -1,0 +1,50 @@
+"""Runs that were kept: which of them are behind the cells of an experiment."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from mmbn_opt.reproduction.catalogue import load_experiment
+from mmbn_opt.reproduction.declaration import Experiment
+from mmbn_opt.reproduction.results import Results
+
+__all__ = ["recorded_results"]
+
+
+def recorded_results(experiment: Experiment, folder: str | Path) -> Results | None:
+    """The kept runs of an experiment, and those of the declarations that it leans on; None where there are none.
+
+    A run of another declaration counts where its method has the same kind and settings, and its rows are split in the
+    same way.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    folder : path
+        With a ``NAME.csv`` an experiment, as `write_results` writes ``results.csv``.
+
+    Raises
+    ------
+    InputError
+        If a file there is no table of results.
+    """
+    frames: list[pd.DataFrame] = []
+    found: set[str] = set()
+    source: Experiment | None = experiment
+    while source is not None:
+        path = Path(folder) / f"{source.name}.csv"
+        if path.is_file() and source.splits == experiment.splits and source.missing == experiment.missing:
+            runs = Results.read(source, path).frame
+            for label, method in experiment.methods.items():
+                same = [name for name, other in source.methods.items() if other == method]
+                if label not in found and same:
+                    part = runs[(runs["method"] == same[0]) & runs["dataset"].isin(experiment.sets)]
+                    frames += [part.assign(method=label)] if len(part) else []
+                    found |= {label} if len(part) else set()
+        source = None if source.like is None else load_experiment(source.like)
+    if not frames:
+        return None
+    frame = pd.concat(frames, ignore_index=True)
+    left_out = {**experiment.absent, **experiment.not_run}
+    return replace(Results.of(experiment, [], left_out, planned=len(frame)), frame=frame)

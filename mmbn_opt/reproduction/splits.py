@@ -1,0 +1,117 @@
+"""Which rows of a table are learned from and which are held out."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, train_test_split
+
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.reproduction.sources import Table
+
+__all__ = ["Split", "Splits"]
+
+Rows = NDArray[np.intp]
+_TRIES = 100
+Split = tuple[Rows, Rows]
+
+
+@dataclass(frozen=True)
+class Splits:
+    """How tables are split: folds for most, a test part of its own for some.
+
+    Parameters
+    ----------
+    folds : int
+        Of cross-validation, classes in proportion.
+    train_rows : mapping of data set to int
+        Sets with one test part: so many rows are learned from. Where the data come with a split of that size it is
+        taken, else rows are drawn, classes in proportion.
+    draws : int
+        How often such rows are drawn.
+    sizes : sequence of int
+        Instead of folds: training sets of so many rows, `draws` of each size, disjoint and with more than one class
+        where that can be; all other rows are held out.
+    seed : int
+
+    Examples
+    --------
+    >>> from mmbn_opt.reproduction.sources import Source
+    >>> corral = Source(None).find("corral")
+    >>> [(len(train), len(test)) for train, test in Splits(folds=4).of(corral)]
+    [(96, 32), (96, 32), (96, 32), (96, 32)]
+    >>> [(len(train), len(test)) for train, test in Splits(train_rows={"corral": 100}, draws=2).of(corral)]
+    [(100, 28), (100, 28)]
+    >>> [(len(train), len(test)) for train, test in Splits(sizes=(10, 20), draws=1).of(corral)]
+    [(10, 118), (20, 108)]
+    """
+
+    folds: int = 5
+    train_rows: Mapping[str, int] = field(default_factory=dict)
+    draws: int = 1
+    sizes: Sequence[int] = ()
+    seed: int = 0
+
+    def of(self, table: Table, *, complete_only: bool = False) -> list[Split]:
+        """(training rows, test rows) of every split of a table, as numbers of its rows.
+
+        Parameters
+        ----------
+        table : Table
+        complete_only : bool
+            Leave out rows with missing cells. The split that the data come with is that of all rows.
+
+        Raises
+        ------
+        InputError
+            If the table has too few rows.
+        """
+        kept = np.flatnonzero(~table.X.isna().any(axis=1).to_numpy()) if complete_only else np.arange(len(table.y))
+        labels = table.y.to_numpy()[kept]
+        wanted = self.train_rows.get(table.name)
+        if wanted is not None and wanted == table.train_rows:
+            return [(kept[kept < wanted], kept[kept >= wanted])]
+        if self.sizes:
+            found = [split for size in self.sizes for split in self._small(labels, size, table.name)]
+        elif wanted is not None:
+            _enough(table.name, len(kept), wanted + 1)
+            found = self._drawn(labels, wanted)
+        else:
+            _enough(table.name, len(kept), self.folds)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # a class may have fewer rows than there are folds
+                folds = StratifiedKFold(self.folds, shuffle=True, random_state=self.seed)
+                found = list(folds.split(labels, labels))
+        return [(np.sort(kept[train]), np.sort(kept[test])) for train, test in found]
+
+    def is_cross_validated(self, name: str) -> bool:
+        """Whether the spread of the splits tells how sure the mean is; with one test part its size does."""
+        return bool(self.sizes) or name not in self.train_rows or self.draws > 1
+
+    def _drawn(self, labels: NDArray[np.object_], n_train: int) -> list[Split]:
+        if np.unique(labels, return_counts=True)[1].min() < 2:
+            rows = np.arange(len(labels))
+            seeds = range(self.seed, self.seed + self.draws)
+            return [tuple(train_test_split(rows, train_size=n_train, random_state=seed)) for seed in seeds]
+        drawn = StratifiedShuffleSplit(self.draws, train_size=n_train, random_state=self.seed)
+        return list(drawn.split(labels, labels))
+
+    def _small(self, labels: NDArray[np.object_], size: int, name: str) -> list[Split]:
+        _enough(name, len(labels), size + 1)
+        rng = np.random.default_rng([self.seed, size])
+        apart = len(labels) // size
+        rounds = -(-self.draws // apart)
+        for _ in range(_TRIES):
+            order: Rows = np.concatenate([rng.permutation(len(labels))[: apart * size] for _ in range(rounds)])
+            parts = [order[k * size : (k + 1) * size] for k in range(self.draws)]
+            # With one class there is nothing to tell apart.
+            if all(len(np.unique(labels[part])) > 1 for part in parts):
+                break
+        return [(part, np.setdiff1d(np.arange(len(labels)), part)) for part in parts]
+
+
+def _enough(name: str, rows: int, needed: int) -> None:
+    if rows < needed:
+        raise InputError(f"The data set {name!r} has {rows} usable rows; this split needs at least {needed}.")

@@ -1,0 +1,167 @@
+"""Every kind of method learns, predicts and gives probabilities; one whose package is absent is skipped."""
+
+import numpy as np
+import pytest
+
+import mmbn_opt as mm
+from mmbn_opt.exceptions import InputError, SolverError
+from mmbn_opt.reproduction.measures import MEASURES, measure
+from mmbn_opt.reproduction.methods import METHOD_KINDS, Context, availability, check_settings
+from mmbn_opt.reproduction.methods.encoding import MdlpCodes, as_ordinals
+from mmbn_opt.reproduction.methods.folds import Chosen, some_rows
+from mmbn_opt.reproduction.methods.registry import build
+from mmbn_opt.reproduction.methods.weka import Weka
+from mmbn_opt.reproduction.sources import Source
+from mmbn_opt.reproduction.splits import Splits
+
+QUICK = {
+    "structure": {"p": 0.9}, "parameters": {"lam": 0.1, "iterations": 20}, "markov-network": {"C": 0.3},
+    "cmm": {"components": 1, "tau": 0.25, "iterations": 10, "start": "k-means"},
+    "mixture": {"components": 1, "tau": 0.25}, "svm": {"C": 1.0, "gamma": "scale"}, "random-forest": {"trees": 30},
+    "logistic-regression": {"C": 1.0}, "explainable-boosting": {"interactions": 0},
+}  # fmt: skip
+# As in the process of a run: rivals warn of much that is of no concern here.
+pytestmark = pytest.mark.filterwarnings("ignore")
+WITHOUT_PROBABILITIES = {"svm", "optimal-tree"}
+NUMBERS_ONLY = {"tan-bins"}
+
+
+def parts(name, missing="drop"):
+    table = Source(None).find(name)
+    train, test = Splits(folds=3).of(table, complete_only=missing == "drop")[0]
+    context = Context(dict(table.kinds), missing, 20.0, 0)
+    return context, (table.X.iloc[train], table.y.iloc[train]), (table.X.iloc[test], table.y.iloc[test])
+
+
+def built(kind, context):
+    reason = availability(kind)
+    if reason is not None:
+        pytest.skip(reason)
+    return build(kind, context, QUICK.get(kind, {}))
+
+
+@pytest.mark.parametrize("kind", METHOD_KINDS)
+def test_a_kind_classifies_three_flowers(kind):
+    context, train, test = parts("iris")
+    model = built(kind, context)
+    found = measure(model, train, test)
+    assert found.numbers["accuracy"] >= 0.88
+    assert found.numbers["train_accuracy"] >= 0.88
+    assert set(found.numbers) <= set(MEASURES)
+    if kind in WITHOUT_PROBABILITIES:
+        assert "log_loss" not in found.numbers
+        return
+    shares = np.asarray(model.predict_proba(test[0]))
+    assert shares.shape == (50, 3)
+    assert shares.sum(axis=1) == pytest.approx(1.0, abs=1e-3)
+    assert (np.asarray(model.classes_)[shares.argmax(axis=1)] == np.asarray(model.predict(test[0]))).mean() > 0.97
+    assert 0 < found.numbers["log_loss"] < 1.0
+
+
+@pytest.mark.parametrize("kind", [kind for kind in METHOD_KINDS if kind not in NUMBERS_ONLY])
+def test_a_kind_takes_texts_missing_cells_and_texts_that_it_never_saw(kind):
+    context, (X, y), (X_test, y_test) = parts("vote", missing="state")
+    model = built(kind, context)
+    X_test = X_test.copy()
+    X_test.iloc[0, 0] = "never seen"
+    found = measure(model, (X, y), (X_test, y_test))
+    assert found.numbers["accuracy"] >= 0.85
+
+
+def test_what_is_proved_is_told():
+    context, train, test = parts("corral")
+    found = measure(build("structure", context, {"p": 0.9}), train, test)
+    assert found.certificate == "proved"
+    assert found.numbers["gap"] == 0.0
+    assert measure(build("tan", context, {}), train, test).certificate == "none"
+
+
+def test_choices_are_made_on_training_rows_and_told():
+    context, train, test = parts("iris")
+    model = build("svm", context, {"C": [0.001, 10.0], "gamma": "scale"})
+    found = measure(model, train, test)
+    assert found.chosen == {"kernel": "rbf", "C": "10.0", "gamma": "scale"}
+    shuffled = (train[0], train[1].sample(frac=1.0, random_state=0).set_axis(train[1].index))
+    # The same choice whatever the test rows are.
+    assert (
+        measure(build("svm", context, {"C": [0.001, 10.0], "gamma": "scale"}), train, shuffled).chosen == found.chosen
+    )
+
+
+def test_the_width_of_a_gaussian_is_what_the_paper_calls_sigma():
+    context, _, _ = parts("iris")
+    model = build("svm", context, {"C": 1.0, "sigma": 2.0})
+    assert isinstance(model, Chosen)
+    assert model.grid[0]["gamma"] == [0.125]
+
+
+def test_our_classifiers_are_those_of_the_package():
+    context, train, test = parts("iris")
+    found = measure(build("naive-bayes", context, {}), train, test).numbers["accuracy"]
+    own = mm.NaiveBayesClassifier(kinds=dict(context.kinds)).fit(*train)
+    assert found == pytest.approx((own.predict(test[0]) == test[1]).mean())
+
+
+def test_codes_are_those_that_our_networks_see_and_zero_is_missing_or_new():
+    context, (X, y), _ = parts("vote", missing="drop")
+    codes = MdlpCodes(context.kinds).fit(X, y)
+    changed = X.copy()
+    changed.iloc[0, 0], changed.iloc[1, 1] = "never seen", None
+    found = codes.transform(changed)
+    assert found[0, 0] == found[1, 1] == 0
+    assert found[2:].min() >= 1
+    assert (found.max(axis=0) < codes.cardinalities_).all()
+
+
+def test_ordinals_leave_what_is_missing_or_new_to_the_model():
+    context, (X, _), _ = parts("vote", missing="state")
+    changed = X.copy()
+    changed.iloc[0, 0] = "never seen"
+    found = as_ordinals(context.kinds).fit(X).transform(changed)
+    assert np.isnan(found[0, 0])
+    assert np.isnan(found).sum() == X.isna().sum().sum() + (0 if X.isna().iloc[0, 0] else 1)
+
+
+def test_a_choice_on_some_rows_keeps_classes_in_proportion():
+    labels = np.array(["a"] * 900 + ["b"] * 100)
+    rows = some_rows(labels, 100, 0)
+    assert (labels[rows] == "b").sum() == 10
+    assert some_rows(labels, None, 0).tolist() == list(range(1000))
+
+
+def test_a_kind_that_is_not_there_says_what_to_install(monkeypatch):
+    import mmbn_opt.reproduction.methods.registry as registry
+
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    assert availability("aode") == "scikit-bayes is not installed (pip install scikit-bayes)"
+
+
+def test_weka_without_its_jar_says_where_to_get_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("MMBN_WEKA_JAR", str(tmp_path / "weka.jar"))
+    reason = availability("weka")
+    assert f"there is no {tmp_path / 'weka.jar'} (apt install weka" in reason
+    assert "MMBN_WEKA_JAR" in reason
+
+
+def test_weka_that_fails_is_an_error_of_the_run(monkeypatch, tmp_path):
+    context, train, test = parts("iris")
+    model = Weka(context, "AODE").fit(*train)
+    script = tmp_path / "java"
+    script.write_text("#!/bin/sh\necho 'no such class' >&2\nexit 1\n")
+    script.chmod(0o755)
+    monkeypatch.setattr("mmbn_opt.reproduction.methods.weka._java", lambda: str(script))
+    with pytest.raises(SolverError, match="Weka's AODE answered for 0 of 50 rows: no such class"):
+        model.predict(test[0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "message"),
+    [
+        ("weka", {"scheme": "J48"}, "scheme must be one of 'AODE'"),
+        ("markov-network", {"structure": "tree"}, "structure must be one of 'nb', 'tan-cmi'"),
+    ],
+)
+def test_a_setting_out_of_range_is_told(kind, settings, message):
+    check_settings(kind, settings)
+    with pytest.raises(InputError, match=message):
+        build(kind, Context({}, "drop", 1.0, 0), settings)

@@ -1,0 +1,107 @@
+"""The page of the papers' tables: each cell has its kept runs, and quoted figures have something that makes them."""
+
+import importlib.util
+import re
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mmbn_opt.reproduction import Method, experiment_names, load_experiment, markdown_page, recorded_results
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+KEPT = ROOT / "benchmarks" / "papers"
+INDEX = tomllib.loads((ROOT / "benchmarks" / "index.toml").read_text(encoding="utf-8"))
+QUOTED = tomllib.loads((ROOT / "benchmarks" / "quoted.toml").read_text(encoding="utf-8"))["figures"]
+SCRIPTS = {f"benchmarks/{entry['script']}" for entry in INDEX["benchmark"]}
+FIGURE = re.compile(r"\d[\d,.]*\d? (?:%|s|min|million|GB)(?![\w])")
+PAGES = ("README.md", "docs/reproduction.md")
+
+
+def pages():
+    path = ROOT / "docs" / "experiment_pages.py"
+    spec = importlib.util.spec_from_file_location("experiment_pages", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_file_of_kept_runs_is_of_an_experiment_and_all_its_rows_are_declared():
+    for path in KEPT.glob("*.csv"):
+        experiment = load_experiment(path.stem)
+        frame = pd.read_csv(path)
+        assert set(frame["dataset"]) <= set(experiment.sets), path.name
+        assert set(frame["method"]) <= set(experiment.methods), path.name
+        assert not frame.duplicated(["dataset", "method", "split"]).any(), path.name
+        assert len(recorded_results(experiment, KEPT).frame) >= len(frame)
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.glob("*.csv")), ids=lambda path: path.stem)
+def test_no_cell_is_without_its_run(path):
+    results = recorded_results(load_experiment(path.stem), KEPT)
+    answered = results.answered.groupby(["dataset", "method"]).size().to_dict()
+    cells = results.cells()
+    assert cells
+    for (dataset, method), cell in cells.items():
+        if dataset != "average":
+            assert cell.runs == answered[dataset, method]
+            assert cell.runs <= cell.planned
+
+
+def test_the_pages_have_the_cells_and_say_what_was_not_run(tmp_path):
+    made = pages()
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "gone.md").write_text("of an experiment that is no more")
+    made.write_experiment_pages(KEPT, tmp_path)
+    with_runs = {name for name in experiment_names() if recorded_results(load_experiment(name), KEPT) is not None}
+    assert {page.stem for page in (tmp_path / "experiments").glob("*.md")} == with_runs
+    text = (tmp_path / "experiments" / "peharz2012-table2.md").read_text(encoding="utf-8")
+    results = recorded_results(load_experiment("peharz2012-table2"), KEPT)
+    rows = re.findall(r"^\| [\w-]+ \| (?:NB|TAN|MDL|SM|SBM|SVM) \| \d", text, flags=re.MULTILINE)
+    assert len(rows) == len(results.cells())
+    assert "shuttle-small: the 5,800 rows of MLC++ have no public copy" in text
+    table = (tmp_path / "experiment-table.md").read_text(encoding="utf-8")
+    for name in experiment_names():
+        assert re.search(rf"^\| \[?{re.escape(name)}\b", table, flags=re.MULTILINE), name
+
+
+def test_runs_of_another_declaration_count_where_the_method_is_the_same():
+    table = load_experiment("guo2018-table9")
+    mine = replace(table, name="mine", like="guo2018-table9", methods={"EM again": table.methods["EM"]})
+    frame = recorded_results(mine, KEPT).frame
+    assert set(frame["method"]) == {"EM again"}
+    assert len(frame) == (recorded_results(table, KEPT).frame["method"] == "EM").sum()
+    other = replace(mine, methods={"EM": Method("mixture", {"components": 2})})
+    assert recorded_results(other, KEPT) is None
+    assert recorded_results(replace(mine, splits=replace(mine.splits, seed=1)), KEPT) is None
+
+
+def test_the_tests_of_a_table_stand_on_its_page():
+    results = recorded_results(load_experiment("guo2018-table10"), KEPT)
+    text = markdown_page(results)
+    assert re.search(r"- CMM against EM: ranks \d+(?:\.5)? and \d+(?:\.5)?, p = [\d.e-]+ \(10 sets\)", text)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_figure_that_a_page_quotes_is_listed_with_what_makes_it(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    listed = {figure for entry in QUOTED if entry["page"] == page for figure in entry["quotes"]}
+    for figure in listed:
+        assert figure in prose, f"{figure!r} is not on {page} any more"
+    found = {match.strip() for match in FIGURE.findall(prose)}
+    assert found <= listed, f"{page} quotes {sorted(found - listed)}; say in benchmarks/quoted.toml what makes them"
+
+
+@pytest.mark.parametrize("entry", QUOTED, ids=lambda entry: entry["by"])
+def test_what_makes_a_figure_is_there(entry):
+    assert set(entry) == {"page", "quotes", "by"}
+    by = entry["by"]
+    known = by in SCRIPTS or by in experiment_names() or by in ("mmbn-opt demo", "settings", "to be declared")
+    assert known, f"{by} is no experiment, no script of the index and no command"
+
+
+def test_a_figure_that_nobody_declared_is_found():
+    assert FIGURE.findall("It takes 1,234.5 s, or 12 %, in 3 steps.") == ["1,234.5 s", "12 %"]
