@@ -13,6 +13,7 @@ from mmbn_opt.estimators import CMMClassifier as CMMClassifier
 from mmbn_opt.estimators import MaxMarginBayesClassifier as MaxMarginBayesClassifier
 from mmbn_opt.estimators import MaxMarginStructureClassifier as MaxMarginStructureClassifier
 from mmbn_opt.estimators import NaiveBayesClassifier as NaiveBayesClassifier
+from mmbn_opt.estimators import SequenceClassifier as SequenceClassifier
 from mmbn_opt.estimators import TANClassifier as TANClassifier
 from mmbn_opt.exceptions import FormatError as FormatError
 from mmbn_opt.exceptions import InputError as InputError

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mmbn_opt._arguments import check_arguments, listed, shown, whole
+from mmbn_opt._arguments import check_arguments, check_fields, listed, shown, whole
 from mmbn_opt._arrays import IntArray
 from mmbn_opt.data._sequence_input import joined_labels, joined_observations, sorted_groups
 from mmbn_opt.data.discrete import encode_features, named_by_text
@@ -77,11 +77,21 @@ class SequenceDataset:
     window: Window = (0, 0)
 
     def __post_init__(self) -> None:
-        n = len(self.label_codes)
-        if self.codes.shape != (n, len(self.features)) or len(self.starts) < 2:
+        check_fields(self)
+        n = len(self.label_codes) if self.label_codes.ndim == 1 else -1
+        if self.codes.shape != (n, len(self.features)) or self.starts.ndim != 1 or len(self.starts) < 2:
             raise InputError(
                 f"SequenceDataset shapes disagree: codes {self.codes.shape}, labels {self.label_codes.shape}, "
-                f"{len(self.features)} features, {len(self.starts) - 1} sequences."
+                f"{len(self.features)} features, starts {self.starts.shape}."
+            )
+        if any(a.dtype.kind not in "iu" for a in (self.codes, self.label_codes, self.starts)):
+            raise InputError("codes, label_codes and starts must be arrays of whole numbers.")
+        sizes = np.array([v.cardinality for v in self.features])
+        if (self.codes < -1).any() or (self.codes >= sizes).any():
+            raise InputError("codes must lie between -1 (missing) and the number of states of their feature less 1.")
+        if (self.label_codes < 0).any() or (self.label_codes >= self.target.cardinality).any():
+            raise InputError(
+                f"label_codes must lie between 0 and {self.target.cardinality - 1}; every position has one."
             )
         if self.starts[0] != 0 or self.starts[-1] != n or (np.diff(self.starts) < 1).any():
             raise InputError("starts must rise from 0 to the number of positions: every sequence has a position.")

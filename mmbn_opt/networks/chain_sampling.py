@@ -1,6 +1,6 @@
 """Sequences drawn from the tables of a hidden Markov model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -44,9 +44,9 @@ def drawn_positions(
 
 
 def _lengths(n: int, length: int | Sequence[int]) -> list[int]:
-    if is_whole(length):
+    if is_whole(length) or not isinstance(length, Iterable):
         return [whole("length", length, 1)] * n
-    lengths = [whole("length", one, 1) for one in length]  # type: ignore[union-attr]
+    lengths = [whole("length", one, 1) for one in length]
     if len(lengths) != n:
         raise InputError(f"length must be one number or n={n} of them, got {len(lengths)}: {shown(length)}.")
     return lengths

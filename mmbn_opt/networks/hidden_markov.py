@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt._arguments import check_fields, checked_number
+from mmbn_opt._arguments import check_arguments, check_fields, checked_number
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.sequences import (
@@ -109,6 +109,7 @@ class HiddenMarkovClassifier:
         data : SequenceDataset
         smoothing : float
         """
+        check_arguments(cls.fit, locals())
         checked_number("smoothing", smoothing, open_high=True)
         index = chain_index(
             data.observed_codes, data.label_codes, data.starts, data.n_labels, data.observed_cardinalities
@@ -242,6 +243,7 @@ class HiddenMarkovClassifier:
         >>> len(X), len(X[0]), len(y[1])
         (2, 3, 3)
         """
+        check_arguments(self.sample, locals())
         if not self.is_normalized:
             raise InputError(
                 f"Rows of this model sum to {self.row_sums.min():.4g} ... {self.row_sums.max():.4g}, so that there is "
