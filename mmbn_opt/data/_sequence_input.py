@@ -156,14 +156,14 @@ def joined_labels(y: Any, starts: IntArray, name: str) -> pd.Series:
     return pd.Series(labels, name=name).infer_objects()
 
 
-def sorted_groups(frame: pd.DataFrame, target: str, group: str, order: str | None) -> tuple[pd.DataFrame, IntArray]:
+def sorted_groups(
+    frame: pd.DataFrame, target: str | None, group: str, order: str | None
+) -> tuple[pd.DataFrame, IntArray]:
     """Rows of a long table sequence by sequence, each in its order, and where each sequence begins."""
-    roles = {"target": target, "group": group} | ({} if order is None else {"order": order})
+    roles = {role: c for role, c in (("target", target), ("group", group), ("order", order)) if c is not None}
     for role, column in roles.items():
         if column not in frame.columns:
-            raise InputError(
-                f"{role} names the unknown column {shown(column)}; the table has [{listed(frame.columns)}]."
-            )
+            raise InputError(f"{role} must be a column of the table, [{listed(frame.columns)}]; got {shown(column)}.")
         if list(frame.columns).count(column) > 1:
             raise InputError(f"Column names must be distinct; {shown(column)} stands there twice. Rename one.")
         if frame[column].isna().any():

@@ -10,30 +10,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mmbn_opt._arguments import check_arguments, check_fields, listed, shown, whole
+from mmbn_opt._arguments import check_arguments, check_fields, listed, shown
 from mmbn_opt._arrays import IntArray
 from mmbn_opt.data._sequence_input import joined_labels, joined_observations, sorted_groups
 from mmbn_opt.data.discrete import encode_features, named_by_text
 from mmbn_opt.data.inspection import refuse_fractions
 from mmbn_opt.data.unseen import Unseen
 from mmbn_opt.data.variable import DiscreteVariable
+from mmbn_opt.data.windows import Window, checked_window, windowed_codes, windowed_names
 from mmbn_opt.exceptions import InputError
 
 __all__ = [
     "SequenceDataset",
-    "Window",
-    "checked_window",
     "encode_sequences",
+    "grouped_frame",
     "joined_labels",
-    "windowed_codes",
-    "windowed_names",
 ]
 
 logger = logging.getLogger(__name__)
 
 Codes = NDArray[np.int32]
-Window = tuple[int, int]
-"""Positions before and after whose observations count too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,48 +276,17 @@ class SequenceDataset:
             )
 
 
-def checked_window(window: Any) -> Window:
-    """The pair of whole numbers itself.
+def grouped_frame(frame: Any, group: str, order: str | None = None) -> tuple[pd.DataFrame, IntArray]:
+    """Rows of a long table sequence by sequence, and where each begins; as `SequenceDataset.from_frame`, no labels.
 
     Examples
     --------
-    >>> checked_window((3, 3))
-    (3, 3)
-    >>> checked_window(3)
-    Traceback (most recent call last):
-    mmbn_opt.exceptions.InputError: window must be a pair (before, after) of whole numbers >= 0, got 3.
+    >>> table = pd.DataFrame({"word": [2, 1, 2], "seen": ["a", "b", "c"]})
+    >>> rows, starts = grouped_frame(table, "word")
+    >>> rows["seen"].tolist(), starts.tolist()
+    (['a', 'c', 'b'], [0, 2, 3])
     """
-    if not isinstance(window, (tuple, list)) or len(window) != 2:
-        raise InputError(f"window must be a pair (before, after) of whole numbers >= 0, got {shown(window)}.")
-    before, after = (whole("window", n, expected="a pair (before, after) of whole numbers >= 0") for n in window)
-    return before, after
-
-
-def windowed_codes(codes: Codes, starts: IntArray, window: Window) -> Codes:
-    """Codes with those of the positions before and after beside them; -1 beyond the ends of a sequence.
-
-    Examples
-    --------
-    >>> windowed_codes(np.array([[5], [6], [7]], dtype=np.int32), np.array([0, 2, 3]), (1, 0)).tolist()
-    [[-1, 5], [5, 6], [-1, 7]]
-    """
-    before, after = window
-    if not before and not after:
-        return codes
-    n, place = len(codes), np.arange(len(codes))
-    sequence = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    parts = []
-    for offset in range(-before, after + 1):
-        there = place + offset
-        inside = (there >= starts[sequence]) & (there < starts[sequence + 1])
-        parts.append(np.where(inside[:, None], codes[np.clip(there, 0, n - 1)], np.int32(-1)))
-    return np.concatenate(parts, axis=1)
-
-
-def windowed_names(names: Sequence[str], window: Window) -> tuple[str, ...]:
-    """Names of observations at the positions of a window, in the order of `windowed_codes`."""
-    before, after = window
-    return tuple(f"{name}[{at:+d}]" if at else name for at in range(-before, after + 1) for name in names)
+    return sorted_groups(named_by_text(frame), None, str(group), None if order is None else str(order))
 
 
 def encode_sequences(

@@ -17,23 +17,14 @@ from mmbn_opt.data.frames import as_pandas
 from mmbn_opt.data.sequences import SequenceDataset, joined_labels
 from mmbn_opt.data.unseen import UNSEEN
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.formulations import (
-    Formulation,
-    SequenceConditionalLikelihood,
-    SequenceMarkovNetwork,
-    SequenceMaxMargin,
-    SequenceSmoothMargin,
-)
 from mmbn_opt.networks.hidden_markov import HiddenMarkovClassifier
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solving.dispatch import solve
+from mmbn_opt.tuning.sequences import SequenceMethod, SequenceSettings
 
 from ._base import checked_verbosity, end_if_interrupted, seconds_left, tell, warn_of_failures, warn_of_limits
 
 __all__ = ["SequenceClassifier"]
-
-Method = Literal["max-margin", "markov-network", "conditional-likelihood", "cg-mm", "ml"]
-METHODS = ("max-margin", "markov-network", "conditional-likelihood", "cg-mm", "ml")
 
 
 class SequenceClassifier(BaseEstimator):  # type: ignore[misc]
@@ -97,7 +88,7 @@ class SequenceClassifier(BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        method: Method = "max-margin",
+        method: SequenceMethod = "max-margin",
         *,
         gamma: float | None = None,
         B: float | None = None,
@@ -155,7 +146,7 @@ class SequenceClassifier(BaseEstimator):  # type: ignore[misc]
             After Ctrl-C; what was found by then is stored.
         """
         began = now()
-        self._check_settings()
+        settings = self._checked_settings()
         with noting_signals() as noted:
             with interruptible():
                 data = self._data(X, y, lengths)
@@ -166,8 +157,8 @@ class SequenceClassifier(BaseEstimator):  # type: ignore[misc]
                 self.model_ = HiddenMarkovClassifier.fit(data, self.smoothing)
             else:
                 result = solve(
-                    self._formulation(data), self._solver(), time_limit=seconds_left(self.time_limit, began),
-                    rel_gap=self.rel_gap, verbose=checked_verbosity(self.verbose) > 1, options=self._options(),
+                    settings.formulation(data), settings.engine, time_limit=seconds_left(self.time_limit, began),
+                    rel_gap=self.rel_gap, verbose=checked_verbosity(self.verbose) > 1, options=settings.options,
                 )  # fmt: skip
                 self.model_ = result.model
                 tell(self, "%s", result)
@@ -209,12 +200,14 @@ class SequenceClassifier(BaseEstimator):  # type: ignore[misc]
         model: HiddenMarkovClassifier = self.model_
         return model
 
-    def _check_settings(self) -> None:
+    def _checked_settings(self) -> SequenceSettings:
         checked_verbosity(self.verbose)
         check_arguments(type(self).__init__, vars(self))
-        choice_of("method", self.method, METHODS)
         choice_of("unseen", self.unseen, UNSEEN)
-        whole("iterations", self.iterations, 1)
+        return SequenceSettings(
+            self.method, self.gamma, self.B, self.normalization, self.alpha, self.min_prob, self.C, self.l2,
+            self.smoothing, self.iterations, self.solver,
+        )  # fmt: skip
 
     def _data(self, X: Any, y: Any, lengths: Any) -> SequenceDataset:
         if isinstance(X, SequenceDataset):
@@ -222,24 +215,6 @@ class SequenceClassifier(BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise InputError("y must be a list of label sequences, as long as those of X; got None.")
         return SequenceDataset.from_lists(_split(X, lengths), _split(y, lengths), window=self.window)
-
-    def _formulation(self, data: SequenceDataset) -> Formulation:
-        if self.method == "markov-network":
-            return SequenceMarkovNetwork(data, self.C, smoothing=self.smoothing)
-        if self.method == "conditional-likelihood":
-            return SequenceConditionalLikelihood(data, self.l2, smoothing=self.smoothing)
-        if self.method == "cg-mm":
-            return SequenceSmoothMargin(data, 5.0 if self.gamma is None else self.gamma, smoothing=self.smoothing)
-        return SequenceMaxMargin(
-            data, self.gamma, self.B, self.normalization, self.alpha, self.min_prob, smoothing=self.smoothing
-        )
-
-    def _solver(self) -> str | Solver:
-        return "conjugate_gradient" if self.method == "cg-mm" and self.solver == "auto" else self.solver
-
-    def _options(self) -> dict[str, Any] | None:
-        by_count = self.method in ("cg-mm", "conditional-likelihood") and self.solver == "auto"
-        return {"max_iterations": self.iterations} if by_count else None
 
 
 def _split(values: Any, lengths: Any) -> Any:

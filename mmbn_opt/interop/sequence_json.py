@@ -9,7 +9,7 @@ import numpy as np
 
 from mmbn_opt._arguments import is_whole, shown
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt.data.sequences import Window
+from mmbn_opt.data.windows import Window
 from mmbn_opt.exceptions import FormatError, SizeLimitError
 from mmbn_opt.interop._json_document import list_of, load_document, require_format
 from mmbn_opt.interop.atomic import write_text_atomic

@@ -13,17 +13,10 @@ from numpy.typing import NDArray
 from mmbn_opt._arguments import check_arguments, check_fields, checked_number
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt._lazy import delegate
-from mmbn_opt.data.sequences import (
-    SequenceDataset,
-    Window,
-    checked_window,
-    encode_sequences,
-    joined_labels,
-    windowed_codes,
-    windowed_names,
-)
+from mmbn_opt.data.sequences import SequenceDataset, encode_sequences, joined_labels
 from mmbn_opt.data.unseen import Unseen
 from mmbn_opt.data.variable import DiscreteVariable
+from mmbn_opt.data.windows import Window, checked_window, windowed_codes, windowed_names
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.chain_normalization import normalized_tables
 from mmbn_opt.networks.chain_sampling import drawn_positions

@@ -14,133 +14,19 @@ forward-backward pass computes at any temperature. Where R is that of the tables
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.programs.base import Program, ProgramKind, ProgramSize
+from mmbn_opt.programs.base import ProgramKind, ProgramSize
 from mmbn_opt.programs.chain_operator import ChainOperator, path_losses
+from mmbn_opt.programs.chain_program import chain_size, hard_losses, smooth_losses
 from mmbn_opt.programs.convex import BOUND_RADIUS
 from mmbn_opt.programs.convex_bounds import free_margin_value, nearest_feasible, support_function
+from mmbn_opt.programs.labellings import means_of_labellings
 
-__all__ = ["ChainProgram", "SequenceMarkovProgram", "SequenceProgram", "mixed_labellings", "soft_labellings"]
-
-_MIXED = -1.0
-"""In the place of gamma: what follows are labellings with their weights."""
-
-
-class ChainProgram(Program, Protocol):
-    """What the programs over sequences have in common, whatever holds their parameters."""
-
-    @property
-    def chains(self) -> ChainOperator:
-        """From parameters to labellings, and back."""
-
-    @property
-    def gamma(self) -> float | None:
-        """Margin asked for a wrong label; None where it is free."""
-
-    @property
-    def strength(self) -> float | None:
-        """B, where gamma is free."""
-
-    @property
-    def loss_weight(self) -> float:
-        """Factor of the losses: B, C, or 1."""
-
-    @property
-    def linear(self) -> FloatArray:
-        """Weights of the linear term."""
-
-    @property
-    def scale(self) -> float:
-        """What the losses add up to where no margin is reached."""
-
-    @property
-    def trivial_bound(self) -> float:
-        """The bound of the true labels alone."""
-
-    @property
-    def frequency(self) -> FloatArray:
-        """How often the true labels look each entry up, a position."""
-
-    def first_point(self) -> FloatArray:
-        """Where to begin when nothing is known."""
-
-    def project(self, w: FloatArray) -> FloatArray:
-        """Nearest feasible point."""
-
-    def best_gamma(self, w: FloatArray) -> float:
-        """The margin that is asked for at `w`: fixed, or the best for it."""
-
-    def bound_of(self, dual_margin: float, v: FloatArray) -> float:
-        """Lower bound from ``S`` and ``v = linear + sum E_mu Delta``; concave in both."""
-
-    def dual_value(self, y: FloatArray) -> float:
-        """Rigorous lower bound from distributions as `soft_labellings` or `mixed_labellings` make them."""
-
-    def smooth_hinge(self, w: FloatArray, gamma: float, tau: float) -> tuple[float, float, float, FloatArray]:
-        """Losses with a soft maximum, a lower estimate of those with a hard one, gamma S, and ``sum E_mu Delta``."""
-
-    def step_from(self, z: FloatArray, step: FloatArray, metric: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """The point that minimises R but for its linear part, and ``step / 2`` times the squared way from `z`."""
-
-    @property
-    def mass(self) -> float:
-        """Positions of all sequences."""
-
-    @property
-    def row_ptr(self) -> IntArray:
-        """Where each row of the tables begins in w."""
-
-
-def soft_labellings(w: FloatArray, gamma: float, tau: float) -> FloatArray:
-    """Distributions over labellings as one array: those with weights ``exp((score + gamma Hamming) / tau)``.
-
-    Examples
-    --------
-    >>> soft_labellings(np.array([0.5, -1.0]), 5.0, 0.1).tolist()
-    [5.0, 0.1, 0.5, -1.0]
-    """
-    return np.concatenate([[gamma, tau], w])
-
-
-def mixed_labellings(starts: IntArray, sequences: IntArray, weights: FloatArray, paths: list[IntArray]) -> FloatArray:
-    """Distributions over labellings as one array: some labellings with their weights, the rest on the true ones.
-
-    Parameters
-    ----------
-    starts : int64 array (n_sequences + 1,)
-    sequences : int64 array (n_labellings,)
-    weights : float64 array (n_labellings,)
-    paths : list of int64 arrays
-        As long as the sequence that each belongs to.
-
-    Examples
-    --------
-    >>> mixed_labellings(np.array([0, 2]), np.array([0]), np.array([0.5]), [np.array([1, 0])]).tolist()
-    [-1.0, 0.0, 0.5, 1.0, 0.0]
-    """
-    parts = [np.array([_MIXED])]
-    parts += [np.concatenate([[i, share], path]) for i, share, path in zip(sequences, weights, paths, strict=True)]
-    return np.concatenate(parts)
-
-
-def _smooth_hinge(
-    chains: ChainOperator, w: FloatArray, gamma: float, tau: float
-) -> tuple[float, float, float, FloatArray]:
-    soft = chains.soft(w, gamma, tau)
-    moved = chains.own - soft.features
-    asked = gamma * chains.missed(soft.marginals)
-    # The mean loss under the weights, which lies below the largest by tau times their entropy at most.
-    return tau * float(soft.logs.sum()) - float(chains.own @ w), asked - float(moved @ w), asked, moved
-
-
-def _hard_losses(chains: ChainOperator, w: FloatArray, gamma: float) -> float:
-    # Term by term: of two large sums that differ by little, rounding would be all that is left.
-    return float((chains.best(w, gamma).values - chains.own_scores(w)).sum())
+__all__ = ["SequenceMarkovProgram", "SequenceProgram"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +133,7 @@ class SequenceProgram:
     def value(self, w: FloatArray) -> float:
         """Objective at `w` (which is not checked here: see `violation`)."""
         gamma = self.best_gamma(w)
-        loss = _hard_losses(self.chains, w, gamma) - float(self.linear @ w)
+        loss = hard_losses(self.chains, w, gamma) - float(self.linear @ w)
         return loss if self.strength is None else 0.5 / gamma**2 + self.strength * loss
 
     def violation(self, w: FloatArray) -> float:
@@ -279,11 +165,12 @@ class SequenceProgram:
 
     def dual_value(self, y: FloatArray) -> float:
         """Rigorous lower bound from distributions as `soft_labellings` or `mixed_labellings` make them."""
-        return _bound_of_labellings(self, y)
+        missed, moved = means_of_labellings(self.chains, y)
+        return self.bound_of(missed, self.linear + moved)
 
     def smooth_hinge(self, w: FloatArray, gamma: float, tau: float) -> tuple[float, float, float, FloatArray]:
         """Losses with a soft maximum, a lower estimate of those with a hard one, gamma S, and ``sum E_mu Delta``."""
-        return _smooth_hinge(self.chains, w, gamma, tau)
+        return smooth_losses(self.chains, w, gamma, tau)
 
     def step_from(self, z: FloatArray, step: FloatArray, metric: FloatArray, multipliers: FloatArray) -> FloatArray:
         """Nearest feasible point in a metric; how long the step was plays no part."""
@@ -378,7 +265,7 @@ class SequenceMarkovProgram:
 
     def value(self, w: FloatArray) -> float:
         """Objective at `w`."""
-        return 0.5 * float(w @ w) + self.C * _hard_losses(self.chains, w, 1.0)
+        return 0.5 * float(w @ w) + self.C * hard_losses(self.chains, w, 1.0)
 
     def violation(self, w: FloatArray) -> float:
         """There is nothing to violate."""
@@ -392,64 +279,13 @@ class SequenceMarkovProgram:
 
     def dual_value(self, y: FloatArray) -> float:
         """Rigorous lower bound from distributions as `soft_labellings` or `mixed_labellings` make them."""
-        return _bound_of_labellings(self, y)
+        missed, moved = means_of_labellings(self.chains, y)
+        return self.bound_of(missed, self.linear + moved)
 
     def smooth_hinge(self, w: FloatArray, gamma: float, tau: float) -> tuple[float, float, float, FloatArray]:
         """Losses with a soft maximum, a lower estimate of those with a hard one, gamma S, and ``sum E_mu Delta``."""
-        return _smooth_hinge(self.chains, w, gamma, tau)
+        return smooth_losses(self.chains, w, gamma, tau)
 
     def step_from(self, z: FloatArray, step: FloatArray, metric: FloatArray, multipliers: FloatArray) -> FloatArray:
         """Shrunk towards zero, as the length of w asks in units of C."""
         return z * (step / (step + 1.0 / self.C))
-
-
-def chain_size(chains: ChainOperator) -> ProgramSize:
-    """Size of a program over chains."""
-    looked_up = chains.n_positions * (1 + len(chains.index.width))
-    return ProgramSize(chains.n_parameters, 0, len(chains.row_ptr) - 1 + chains.n_sequences, 2 * looked_up)
-
-
-def _bound_of_labellings(program: ChainProgram, y: FloatArray) -> float:
-    """The bound of distributions in either form; what is neither gives the bound of the true labels."""
-    chains = program.chains
-    if y[0] == _MIXED:
-        return program.bound_of(*_means_of_mixture(program, y[1:]))
-    gamma, tau, w = float(y[0]), float(y[1]), y[2:]
-    if not (gamma >= 0.0 and tau > 0.0 and np.isfinite(y).all() and len(w) == chains.n_parameters):
-        return program.trivial_bound
-    soft = chains.soft(w, gamma, tau)
-    return program.bound_of(chains.missed(soft.marginals), program.linear + chains.own - soft.features)
-
-
-def _means_of_mixture(program: ChainProgram, y: FloatArray) -> tuple[float, FloatArray]:
-    """S and v of labellings with weights; negative weights count as none, and more than 1 a sequence is scaled down."""
-    chains = program.chains
-    index, k = chains.index, chains.n_labels
-    found: list[tuple[int, float, IntArray]] = []
-    at = 0
-    while at < len(y):
-        i = int(y[at])
-        if not 0 <= i < chains.n_sequences:
-            return 0.0, program.linear
-        low, high = int(index.starts[i]), int(index.starts[i + 1])
-        path = y[at + 2 : at + 2 + high - low].astype(np.int64)
-        if len(path) != high - low or path.min() < 0 or path.max() >= k:
-            return 0.0, program.linear
-        found.append((i, max(float(y[at + 1]), 0.0), path))
-        at += 2 + high - low
-    total = np.zeros(chains.n_sequences)
-    for i, share, _ in found:
-        total[i] += share
-    missed, v = 0.0, program.linear.copy()
-    for i, share, path in found:
-        part = share / max(1.0, total[i])
-        low, high = int(index.starts[i]), int(index.starts[i + 1])
-        own = index.labels[low:high]
-        missed += part * float((path != own).sum())
-        for sign, labels in ((part, own), (-part, path)):
-            np.add.at(v, labels[:1], sign)
-            np.add.at(v, k + labels[:-1] * k + labels[1:], sign)
-            entries = index.entry[low:high]
-            places = (entries + labels[:, None] * index.width)[entries >= 0]
-            np.add.at(v, places, sign)
-    return missed, v

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 import mmbn_opt as mm
-from mmbn_opt.data.sequences import encode_sequences, windowed_codes
+from mmbn_opt.data.sequences import encode_sequences
+from mmbn_opt.data.windows import windowed_codes
 
 
 def codes_of(data):
@@ -141,9 +142,9 @@ def test_places_are_sorted_as_numbers_or_as_texts():
 
 
 LONG = {
-    "an unknown group": ({"group": "words"}, None, "group names the unknown column 'words'"),
-    "an unknown label": ({"target": "tag"}, None, "target names the unknown column 'tag'"),
-    "an unknown order": ({"order": "position"}, None, "order names the unknown column 'position'"),
+    "an unknown group": ({"group": "words"}, None, "group must be a column of the table.*got 'words'"),
+    "an unknown label": ({"target": "tag"}, None, "target must be a column.*got 'tag'"),
+    "an unknown order": ({"order": "position"}, None, "order must be a column.*got 'position'"),
     "unknown features": ({"features": ["seen", "size"]}, None, r"features names unknown columns \['size'\]"),
     "no features": ({"features": []}, None, "no column of observations"),
     "one column twice": ({"order": "word"}, None, "must be different columns"),

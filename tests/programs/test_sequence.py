@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from mmbn_opt.programs.chain_kernels import expectations
 from mmbn_opt.programs.chain_operator import ChainOperator, block_starts, chain_index
-from mmbn_opt.programs.sequence import SequenceMarkovProgram, SequenceProgram, mixed_labellings, soft_labellings
+from mmbn_opt.programs.labellings import mixed_labellings, soft_labellings
+from mmbn_opt.programs.sequence import SequenceMarkovProgram, SequenceProgram
 
 
 @st.composite

@@ -14,7 +14,7 @@ from ...exceptions import InputError, SizeLimitError
 from ...networks.hidden_markov import HiddenMarkovClassifier
 from ...programs.base import ProgramKind, ProgramSize
 from ...programs.chain_operator import ChainOperator, block_starts, chain_index
-from ...programs.sequence import chain_size
+from ...programs.chain_program import chain_size
 from ...results.result import Check
 from ..base import Formulation, Start
 

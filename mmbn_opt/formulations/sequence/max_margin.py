@@ -147,7 +147,7 @@ class SequenceMaxMargin(SequenceFormulation):
         Parameters
         ----------
         multipliers : float64 array
-            ``multipliers`` of a result; see `mmbn_opt.programs.sequence`.
+            ``multipliers`` of a result; see `mmbn_opt.programs.labellings`.
         """
         return self.program.dual_value(multipliers)
 

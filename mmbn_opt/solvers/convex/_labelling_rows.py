@@ -10,7 +10,9 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from ..._arrays import FloatArray, IntArray
-from ...programs.sequence import ChainProgram, SequenceProgram, mixed_labellings
+from ...programs.chain_program import ChainProgram
+from ...programs.labellings import mixed_labellings
+from ...programs.sequence import SequenceProgram
 
 __all__ = ["Master", "WorkingSet", "solve_master"]
 

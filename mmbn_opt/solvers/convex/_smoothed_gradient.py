@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from ..._arrays import FloatArray
+from ...programs.chain_program import ChainProgram
 from ...programs.convex import ConvexProgram
-from ...programs.sequence import ChainProgram, soft_labellings
+from ...programs.labellings import soft_labellings
 from .run import ConvexRun
 
 __all__ = ["SmoothedGradient"]

@@ -9,7 +9,7 @@ from ..._arguments import whole
 from ..._arrays import FloatArray
 from ..._threads import limited_threads
 from ...programs.base import ProgramKind
-from ...programs.sequence import ChainProgram
+from ...programs.chain_program import ChainProgram
 from ...results.status import TerminationStatus
 from ..base import Availability, SolverCallback, SolverResult
 from ._built_in import BuiltInConvexSolver

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 from ..._arguments import checked_number, choice_of
 from ..._arrays import FloatArray
 from ...programs.base import ProgramKind
+from ...programs.chain_program import ChainProgram
 from ...programs.convex import ConvexProgram
-from ...programs.sequence import ChainProgram
 from ...results.status import TerminationStatus
 from ..base import SolverCallback, SolverResult
 from ._built_in import BuiltInConvexSolver, Steps, to_the_end

@@ -13,11 +13,12 @@ import numpy as np
 from ..._arrays import FloatArray
 from ..._budget import Budget
 from ...exceptions import InputError
+from ...programs.chain_program import ChainProgram
 from ...programs.convex import ConvexProgram, linear_in_disguise
 from ...programs.convex_bounds import admissible_multipliers
 from ...programs.margin_program import MarginProgram
 from ...programs.markov import MarkovProgram
-from ...programs.sequence import ChainProgram, SequenceMarkovProgram, SequenceProgram
+from ...programs.sequence import SequenceMarkovProgram, SequenceProgram
 from ...results.bounds import ObjectiveBounds
 from ...results.proof import Proof
 from ...results.status import TerminationStatus
