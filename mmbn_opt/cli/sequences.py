@@ -105,7 +105,7 @@ def sequences(
         float | None,
         opt.num("--min-prob", panel=opt.PROBLEM, help="Smallest probability; 0.001 or less by default."),
     ] = None,
-    C: Annotated[float, opt.num("--C", panel=opt.PROBLEM, help="Weight of the losses of markov-network.")] = 1.0,
+    C: Annotated[float, opt.num("--C", panel=opt.PROBLEM, help="Weight of the losses of markov-network.")] = 0.1,
     l2: Annotated[float, opt.num("--l2", panel=opt.PROBLEM, help="Penalty of conditional-likelihood.")] = 1.0,
     iterations: Annotated[
         int, opt.whole("--iterations", panel=opt.PROBLEM, help="Limit of cg-mm and conditional-likelihood.")

@@ -95,7 +95,7 @@ class SequenceClassifier(BaseEstimator):  # type: ignore[misc]
         normalization: Literal["hybrid", "floor", "published"] = "hybrid",
         alpha: float = 0.1,
         min_prob: float | None = None,
-        C: float = 1.0,
+        C: float = 0.1,
         l2: float = 1.0,
         window: tuple[int, int] = (0, 0),
         smoothing: float = 1.0,

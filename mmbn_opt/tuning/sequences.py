@@ -48,7 +48,7 @@ class SequenceSettings:
     normalization: Literal["hybrid", "floor", "published"] = "hybrid"
     alpha: float = 0.1
     min_prob: float | None = None
-    C: float = 1.0
+    C: float = 0.1
     l2: float = 1.0
     smoothing: float = 1.0
     iterations: int = 100

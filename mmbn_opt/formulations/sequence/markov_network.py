@@ -42,7 +42,7 @@ class SequenceMarkovNetwork(SequenceFormulation):
     (TerminationStatus.OPTIMAL, [['X', 'X', 'Y', 'Y']])
     """
 
-    C: float = 1.0
+    C: float = 0.1
 
     title: ClassVar[str] = "Maximum-margin Markov network on a chain"
     value_name: ClassVar[str] = "Objective (no unit)"
