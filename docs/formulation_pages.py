@@ -31,7 +31,7 @@ def write_formulation_table(folder: Path) -> None:
         target.write_text(text, encoding="utf-8")
 
 
-_ROOMS = ("structure", "parameters", "mixture")
+_ROOMS = ("structure", "parameters", "sequence", "mixture")
 
 
 def _room(kind: type[Formulation]) -> str:

@@ -8,10 +8,12 @@ from mmbn_opt.data.discretize import MDLPDiscretizer as MDLPDiscretizer
 from mmbn_opt.data.preparation import Preparation as Preparation
 from mmbn_opt.data.preparation import prepare as prepare
 from mmbn_opt.data.readers import read_table as read_table
+from mmbn_opt.data.sequences import SequenceDataset as SequenceDataset
 from mmbn_opt.estimators import CMMClassifier as CMMClassifier
 from mmbn_opt.estimators import MaxMarginBayesClassifier as MaxMarginBayesClassifier
 from mmbn_opt.estimators import MaxMarginStructureClassifier as MaxMarginStructureClassifier
 from mmbn_opt.estimators import NaiveBayesClassifier as NaiveBayesClassifier
+from mmbn_opt.estimators import SequenceClassifier as SequenceClassifier
 from mmbn_opt.estimators import TANClassifier as TANClassifier
 from mmbn_opt.exceptions import FormatError as FormatError
 from mmbn_opt.exceptions import InputError as InputError
@@ -27,6 +29,10 @@ from mmbn_opt.formulations import LocalScoreStructure as LocalScoreStructure
 from mmbn_opt.formulations import MaxMarginMarkovNetwork as MaxMarginMarkovNetwork
 from mmbn_opt.formulations import MaxMarginRelaxation as MaxMarginRelaxation
 from mmbn_opt.formulations import MulticlassMargin as MulticlassMargin
+from mmbn_opt.formulations import SequenceConditionalLikelihood as SequenceConditionalLikelihood
+from mmbn_opt.formulations import SequenceMarkovNetwork as SequenceMarkovNetwork
+from mmbn_opt.formulations import SequenceMaxMargin as SequenceMaxMargin
+from mmbn_opt.formulations import SequenceSmoothMargin as SequenceSmoothMargin
 from mmbn_opt.formulations import SmoothMargin as SmoothMargin
 from mmbn_opt.formulations import SoftMarginStructure as SoftMarginStructure
 from mmbn_opt.heuristics import naive_bayes as naive_bayes
@@ -37,6 +43,7 @@ from mmbn_opt.heuristics import tan_cr as tan_cr
 from mmbn_opt.interop.models import load_model as load_model
 from mmbn_opt.mixtures.classifier import MixtureClassifier as MixtureClassifier
 from mmbn_opt.networks.gauge import fix_gauge as fix_gauge
+from mmbn_opt.networks.hidden_markov import HiddenMarkovClassifier as HiddenMarkovClassifier
 from mmbn_opt.networks.log_linear import LogLinearClassifier as LogLinearClassifier
 from mmbn_opt.networks.network import BayesianNetwork as BayesianNetwork
 from mmbn_opt.networks.renormalization import renormalize as renormalize

@@ -214,6 +214,7 @@ def choice_of(name: str, value: Any, allowed: Sequence[Any], *, expected: str | 
 
 CURES = {
     "DiscreteDataset": "Make one with prepare(frame, target).data or DiscreteDataset.from_frame(frame, target).",
+    "SequenceDataset": "SequenceDataset.from_lists(X, y) makes one, or from_frame of a long table.",
     "Structure": "naive_bayes(data) and from_edges(data, edges) make one, and network.structure is that of a network.",
     "BayesianNetwork": "BayesianNetwork.fit(structure, data) makes one.",
     "Formulation": "Make one of the data first, for example SoftMarginStructure(data).",

@@ -38,6 +38,7 @@ _DELEGATES = {
     "read_bif": "mmbn_opt.interop.bif",
     "save_network": "mmbn_opt.interop.json_model",
     "load_network": "mmbn_opt.interop.json_model",
+    "save_sequence_model": "mmbn_opt.interop.sequence_json",
     "save_calibrated": "mmbn_opt.interop.calibrated_json",
     "save_mixture": "mmbn_opt.interop.mixture_json",
     "load_mixture": "mmbn_opt.interop.mixture_json",

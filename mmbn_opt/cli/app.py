@@ -27,6 +27,7 @@ from mmbn_opt.cli.predict import predict
 from mmbn_opt.cli.query import query
 from mmbn_opt.cli.remarks import remark, remarking
 from mmbn_opt.cli.reproduce import reproduce
+from mmbn_opt.cli.sequences import sequences
 from mmbn_opt.cli.solvers import solvers
 from mmbn_opt.cli.streams import escape_what_cannot_be_shown
 from mmbn_opt.cli.structure import structure
@@ -106,6 +107,7 @@ app.command()(demo)
 app.command()(structure)
 app.command()(parameters)
 app.command()(cmm)
+app.command()(sequences)
 app.command()(predict)
 app.command()(query)
 app.command()(compare)

@@ -16,6 +16,7 @@ __all__ = [
     "Normalization",
     "ParentSets",
     "Penalty",
+    "SequenceMethod",
     "Strategy",
     "Unseen",
     "completing",
@@ -70,6 +71,15 @@ class Method(StrEnum):
     CG_MM = "cg-mm"
     CG_CL = "cg-cl"
     RELAXATION = "relaxation"
+
+
+class SequenceMethod(StrEnum):
+    """Of ``--method`` where sequences are labelled."""
+
+    MAX_MARGIN = "max-margin"
+    MARKOV_NETWORK = "markov-network"
+    CONDITIONAL_LIKELIHOOD = "conditional-likelihood"
+    CG_MM = "cg-mm"
 
 
 class Normalization(StrEnum):

@@ -10,6 +10,7 @@ from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
 from mmbn_opt.cli.remarks import remark
 from mmbn_opt.cli.wording import in_options
+from mmbn_opt.exceptions import InputError
 
 __all__ = ["predict"]
 
@@ -75,6 +76,7 @@ def predict(
     from mmbn_opt.interop.csv_text import csv_content
     from mmbn_opt.interop.models import find_model, load_model
     from mmbn_opt.mixtures.classifier import MixtureClassifier
+    from mmbn_opt.networks.hidden_markov import HiddenMarkovClassifier
     from mmbn_opt.scores.calibrated import CalibratedModel
 
     refuse_absent(data)
@@ -83,6 +85,8 @@ def predict(
     if notice:
         remark(notice)
     loaded = load_model(path)
+    if isinstance(loaded, HiddenMarkovClassifier):
+        raise InputError(f"{str(path)!r} holds a model of sequences; mmbn-opt sequences --model {path} uses it.")
     fitted = loaded.model if isinstance(loaded, CalibratedModel) else loaded
     known = fitted.na_values or NA_VALUES
     frame = read(data, known if na is None else na_values(na), names_in(drop))

@@ -112,6 +112,7 @@ def _network(model: Path) -> "BayesianNetwork":
     from mmbn_opt.interop.bif import read_bif
     from mmbn_opt.interop.models import find_model, load_model
     from mmbn_opt.interop.xmlbif import read_xmlbif
+    from mmbn_opt.networks.hidden_markov import HiddenMarkovClassifier
     from mmbn_opt.networks.network import BayesianNetwork
     from mmbn_opt.scores.calibrated import CalibratedModel
 
@@ -126,6 +127,8 @@ def _network(model: Path) -> "BayesianNetwork":
     fitted = load_model(path)
     if isinstance(fitted, CalibratedModel):  # a calibration is of the class alone; a network answers for all nodes
         fitted = fitted.model
+    if isinstance(fitted, HiddenMarkovClassifier):
+        raise InputError(f"{str(model)!r} holds a model of sequences, which mmbn-opt sequences --model uses.")
     if not isinstance(fitted, BayesianNetwork):
         raise InputError(f"{str(model)!r} holds Gaussian mixtures, which only mmbn-opt predict can use.")
     return fitted

@@ -3,6 +3,7 @@
 from mmbn_opt.estimators.bayes import MaxMarginBayesClassifier
 from mmbn_opt.estimators.cmm import CMMClassifier
 from mmbn_opt.estimators.generative import NaiveBayesClassifier, TANClassifier
+from mmbn_opt.estimators.sequences import SequenceClassifier
 from mmbn_opt.estimators.structure import MaxMarginStructureClassifier
 
 __all__ = [
@@ -10,5 +11,6 @@ __all__ = [
     "MaxMarginBayesClassifier",
     "MaxMarginStructureClassifier",
     "NaiveBayesClassifier",
+    "SequenceClassifier",
     "TANClassifier",
 ]

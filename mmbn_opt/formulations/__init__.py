@@ -7,6 +7,10 @@ from .parameters.conditional_likelihood import ConditionalLikelihood
 from .parameters.markov_network import MaxMarginMarkovNetwork
 from .parameters.relaxation import MaxMarginRelaxation
 from .parameters.smooth_margin import SmoothMargin
+from .sequence.conditional_likelihood import SequenceConditionalLikelihood
+from .sequence.markov_network import SequenceMarkovNetwork
+from .sequence.max_margin import SequenceMaxMargin
+from .sequence.smooth_margin import SequenceSmoothMargin
 from .structure.decomposable import DecomposableStructure
 from .structure.local_scores import LocalScoreStructure
 from .structure.soft_margin import BinarySoftMarginStructure, SoftMarginStructure
@@ -21,6 +25,10 @@ __all__ = [
     "MaxMarginMarkovNetwork",
     "MaxMarginRelaxation",
     "MulticlassMargin",
+    "SequenceConditionalLikelihood",
+    "SequenceMarkovNetwork",
+    "SequenceMaxMargin",
+    "SequenceSmoothMargin",
     "SmoothMargin",
     "SoftMarginStructure",
     "Start",

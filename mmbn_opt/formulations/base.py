@@ -86,6 +86,11 @@ class Formulation(ABC):
         """Whether maximum branchings solve the projected program, so that nothing has to be searched."""
         return False
 
+    @property
+    def linear_in_disguise(self) -> bool:
+        """Whether it is a linear program in another form, of which methods that see its rows prove more."""
+        return False
+
     def with_validation(self, validation: Any, *, seed: int = 0) -> "Formulation":
         """A copy that watches how well it does on held-out data, or on a share of its rows; `InputError` by default."""
         raise InputError(f"{type(self).__name__} has no use for validation data; leave validation out.")

@@ -27,6 +27,9 @@ __all__ = [
     "network_text",
     "network_to_dict",
     "save_network",
+    "table_to_lists",
+    "variable_from_dict",
+    "variable_to_dict",
 ]
 
 FORMAT = "mmbn_opt/network"
@@ -85,10 +88,10 @@ def network_to_dict(network: BayesianNetwork) -> dict[str, Any]:
     content = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
-        "features": [_variable_to_dict(v) for v in network.features],
-        "target": _variable_to_dict(network.target),
+        "features": [variable_to_dict(v) for v in network.features],
+        "target": variable_to_dict(network.target),
         "parents": [list(ps) for ps in network.structure.parents],
-        "log_cpts": [_table_to_lists(table) for table in network.log_cpts],
+        "log_cpts": [table_to_lists(table) for table in network.log_cpts],
     }
     if not network.structure.has_class:
         content["has_class"] = False
@@ -98,8 +101,8 @@ def network_to_dict(network: BayesianNetwork) -> dict[str, Any]:
 def network_from_dict(content: Any) -> BayesianNetwork:
     """The network of a dict that `network_to_dict` made (or that a stranger did)."""
     require_format(content, FORMAT, FORMAT_VERSION, "model")
-    features = tuple(_variable_from_dict(v, f"features[{k}]") for k, v in enumerate(list_of(content, "features")))
-    target = _variable_from_dict(content.get("target"), "target")
+    features = tuple(variable_from_dict(v, f"features[{k}]") for k, v in enumerate(list_of(content, "features")))
+    target = variable_from_dict(content.get("target"), "target")
     variables = (*features, target)
     parents = _parents_from_lists(list_of(content, "parents"), len(variables))
     if not isinstance(has_class := content.get("has_class", True), bool):
@@ -120,7 +123,8 @@ def network_from_dict(content: Any) -> BayesianNetwork:
     return BayesianNetwork(structure, features, target, log_cpts, na_values=na_values_of(content))
 
 
-def _variable_to_dict(variable: DiscreteVariable) -> dict[str, Any]:
+def variable_to_dict(variable: DiscreteVariable) -> dict[str, Any]:
+    """A variable as plain Python values."""
     refuse_half_characters(variable.name, "There is a column")
     return {
         "name": variable.name,
@@ -130,7 +134,8 @@ def _variable_to_dict(variable: DiscreteVariable) -> dict[str, Any]:
     }
 
 
-def _variable_from_dict(value: Any, where: str) -> DiscreteVariable:
+def variable_from_dict(value: Any, where: str) -> DiscreteVariable:
+    """The variable of a dict that `variable_to_dict` made; `where` is what messages call its place."""
     if not isinstance(value, dict) or set(value) != _VARIABLE_KEYS:
         raise FormatError(f"{where} must be an object with the keys {sorted(_VARIABLE_KEYS)}.")
     name, cuts, flag = value["name"], value["cuts"], value["has_missing_state"]
@@ -154,7 +159,8 @@ def _parents_from_lists(value: list[Any], n_nodes: int) -> tuple[tuple[int, ...]
     return tuple(tuple(ps) for ps in value)
 
 
-def _table_to_lists(table: NDArray[np.float64]) -> list[list[Any]]:
+def table_to_lists(table: NDArray[np.float64]) -> list[list[Any]]:
+    """Rows of logarithms, "-inf" for that of zero."""
     rows: list[list[Any]] = table.tolist()
     if np.isneginf(table).any():
         return [["-inf" if v == -math.inf else v for v in row] for row in rows]

@@ -5,13 +5,14 @@ from typing import Any
 
 from mmbn_opt._arguments import check_arguments
 from mmbn_opt.exceptions import FormatError, InputError
-from mmbn_opt.interop import mixture_json
+from mmbn_opt.interop import mixture_json, sequence_json
 from mmbn_opt.interop._json_document import load_document
 from mmbn_opt.interop.calibrated_json import KEY, calibration_from_dict
 from mmbn_opt.interop.json_model import network_from_dict
 from mmbn_opt.interop.run_folder import UNFINISHED, finish_publishing
 from mmbn_opt.interop.run_manifest import Manifest, read_manifest
 from mmbn_opt.mixtures.classifier import MixtureClassifier
+from mmbn_opt.networks.hidden_markov import HiddenMarkovClassifier
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.scores.calibrated import CalibratedModel
 
@@ -54,8 +55,8 @@ def _which(manifest: Manifest) -> str:
     return f"{manifest.command or 'mmbn_opt'}, {manifest.written}"
 
 
-def load_model(path: str | Path) -> BayesianNetwork | MixtureClassifier | CalibratedModel:
-    """Read a saved model: a network, a mixture classifier, or either of them with a calibration.
+def load_model(path: str | Path) -> BayesianNetwork | MixtureClassifier | CalibratedModel | HiddenMarkovClassifier:
+    """Read a saved model: a network, a mixture classifier, either of them with a calibration, or one of sequences.
 
     Parameters
     ----------
@@ -83,7 +84,9 @@ def load_model(path: str | Path) -> BayesianNetwork | MixtureClassifier | Calibr
     return load_document(find_model(path)[0] if path.is_dir() else path, _from_dict)
 
 
-def _from_dict(content: Any) -> BayesianNetwork | MixtureClassifier | CalibratedModel:
+def _from_dict(content: Any) -> BayesianNetwork | MixtureClassifier | CalibratedModel | HiddenMarkovClassifier:
+    if isinstance(content, dict) and content.get("format") == sequence_json.FORMAT:
+        return sequence_json.sequence_model_from_dict(content)
     mixture = isinstance(content, dict) and content.get("format") == mixture_json.FORMAT
     model = mixture_json.mixture_from_dict(content) if mixture else network_from_dict(content)
     if KEY not in content:

@@ -19,7 +19,9 @@ from mmbn_opt.interop.json_model import network_text
 from mmbn_opt.interop.limits import check_network
 from mmbn_opt.interop.mixture_json import mixture_text
 from mmbn_opt.interop.run_folder import RunFolder
+from mmbn_opt.interop.sequence_json import sequence_model_text
 from mmbn_opt.mixtures.classifier import MixtureClassifier
+from mmbn_opt.networks.hidden_markov import HiddenMarkovClassifier
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.result import Result
@@ -161,6 +163,8 @@ def model_contents(model: Any, calibration: Calibration | None = None) -> dict[s
         calibrated = calibrated_text(CalibratedModel(model, calibration)).encode()
     if isinstance(model, BayesianNetwork):
         return {"model.json": calibrated or network_text(model).encode(), "network.bif": bif_content(model)}
+    if isinstance(model, HiddenMarkovClassifier):
+        return {"model.json": sequence_model_text(model).encode()}
     if isinstance(model, MixtureClassifier):
         return {"model.json": calibrated or mixture_text(model).encode()}
     if isinstance(model, Structure):

@@ -13,12 +13,13 @@ from mmbn_opt.networks.elimination import MAX_CELLS
 from mmbn_opt.networks.evidence import read_evidence
 from mmbn_opt.networks.sampling import draw, weigh
 
-__all__ = ["NetworkDraws"]
+__all__ = ["NetworkDraws", "RandomState", "generator_of"]
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
-def _generator_of(random_state: RandomState) -> np.random.Generator:
+def generator_of(random_state: RandomState) -> np.random.Generator:
+    """The generator itself, or one made of a seed."""
     if random_state is None or isinstance(random_state, (np.random.Generator, np.random.RandomState)):
         return np.random.default_rng(random_state)
     expected = "a whole number >= 0, None, a Generator or a RandomState"
@@ -57,7 +58,7 @@ class NetworkDraws(Asked):
         check_arguments(NetworkDraws.sample, locals())
         n = whole("n", n)
         case = read_evidence(self.variables, evidence, likelihood)
-        rng = _generator_of(random_state)
+        rng = generator_of(random_state)
         codes = draw(self.engine, case, n, rng, max_cells)
         if case.index is None:
             index: pd.Index = pd.RangeIndex(n)
@@ -113,7 +114,7 @@ class NetworkDraws(Asked):
         if case.index is not None:
             raise InputError("estimate takes one case of evidence, not a table; call it for each row.")
         refuse_observed(case, nodes, self.variables)
-        rng = _generator_of(random_state)
+        rng = generator_of(random_state)
         share, error, effective = weigh(self.tables, case, nodes, n_samples, rng)
         answer = pd.DataFrame({"probability": share, "standard_error": error}, index=self.states_of(nodes))
         answer.attrs["effective_samples"] = effective

@@ -22,6 +22,7 @@ class ProgramKind(Enum):
     NONLINEAR = "nonlinear program"
     CONVEX = "convex program"
     QUADRATIC = "quadratic margin program"
+    SEQUENCE = "margin program over sequences"
 
     def __str__(self) -> str:
         return self.value

@@ -183,6 +183,28 @@ class ConvexProgram:
         return free_margin_value(dual_margin, support, self.strength)
 
     @property
+    def loss_weight(self) -> float:
+        """B, or 1."""
+        return self.strength or 1.0
+
+    @property
+    def mass(self) -> float:
+        """Weight of all samples."""
+        return float(self.margins.weight.sum())
+
+    def smooth_hinge(self, w: FloatArray, gamma: float, tau: float) -> tuple[float, float, float, FloatArray]:
+        """Losses with a soft maximum, those with a hard one, ``gamma sum delta y``, and ``Delta' y`` of its weights."""
+        return self.margins.smooth_hinge(w, self.delta, gamma, tau)
+
+    def step_from(self, z: FloatArray, step: FloatArray, metric: FloatArray, multipliers: FloatArray) -> FloatArray:
+        """Nearest feasible point in a metric; see `nearest_feasible`. How long the step was plays no part."""
+        return nearest_feasible(z, self.row_ptr, self.log_floor, metric, multipliers)
+
+    def separates(self, w: FloatArray) -> bool:
+        """Whether every sample's class has the largest score."""
+        return bool(self.margins.margins(w).min() > 0.0)
+
+    @property
     def trivial_bound(self) -> float:
         """The bound of no multipliers."""
         return self.bound_of(0.0, self.linear)

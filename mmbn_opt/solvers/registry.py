@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # so that `from mmbn_opt.solvers import HighsSolver` has a ty
     from .choice.scip_cuts import ScipCutsSolver as ScipCutsSolver
     from .choice.subset_search import SubsetSearch as SubsetSearch
     from .convex.chain import ConvexChainSolver as ConvexChainSolver
+    from .convex.constraint_generation import ConstraintGenerationSolver as ConstraintGenerationSolver
     from .convex.cvxpy_conic import ClarabelSolver as ClarabelSolver
     from .convex.cvxpy_conic import EcosSolver as EcosSolver
     from .convex.cvxpy_conic import ScsSolver as ScsSolver
@@ -48,6 +49,7 @@ _SOLVERS = {
     "interior_point": "convex.interior_point:InteriorPointSolver",
     "proximal_newton": "convex.proximal_newton:ProximalNewtonSolver",
     "first_order": "convex.first_order:FirstOrderSolver",
+    "constraint_generation": "convex.constraint_generation:ConstraintGenerationSolver",
     "barrier": "convex.log_barrier:LogBarrierSolver",
     "clarabel": "convex.cvxpy_conic:ClarabelSolver",
     "ecos": "convex.cvxpy_conic:EcosSolver",

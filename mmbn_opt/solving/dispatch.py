@@ -71,6 +71,10 @@ DENSE_NODES, DENSE_SETS = 40, 250
 programs do (see docs: decomposable scores)."""
 
 
+FEW_ENTRIES, FEW_LOOKED_UP = 500, 20_000
+"""Sizes of a program over sequences up to which constraint generation proves an optimum in seconds."""
+
+
 def _for_subsets(size: ProgramSize) -> bool:
     nodes = (size.rows + 1) // 2
     return nodes <= SUBSET_NODES or (nodes <= DENSE_NODES and size.columns >= DENSE_SETS * nodes)
@@ -100,6 +104,19 @@ AUTO_RULES: tuple[AutoRule, ...] = (
     AutoRule(ProgramKind.MIXED_INTEGER, "any size", "highs"),
     AutoRule(ProgramKind.CONVEX, "any size", "convex"),
     AutoRule(ProgramKind.QUADRATIC, "any size", "clarabel_qp"),
+    AutoRule(
+        ProgramKind.SEQUENCE,
+        "linear in disguise",
+        "constraint_generation",
+        suits=lambda formulation: formulation.linear_in_disguise,
+    ),
+    AutoRule(
+        ProgramKind.SEQUENCE,
+        f"at most {FEW_ENTRIES:,} parameters and {FEW_LOOKED_UP:,} entries looked up",
+        "constraint_generation",
+        lambda size: size.columns <= FEW_ENTRIES and size.nonzeros <= FEW_LOOKED_UP,
+    ),
+    AutoRule(ProgramKind.SEQUENCE, "any size", "first_order"),
     AutoRule(ProgramKind.NONLINEAR, "no constraints", "lbfgs", lambda size: size.rows == 0),
     AutoRule(ProgramKind.NONLINEAR, "constraints", "exterior_penalty"),
 )

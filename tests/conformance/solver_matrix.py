@@ -19,6 +19,7 @@ MATRICES: dict[ProgramKind, tuple[str, ...]] = {
         "ipopt",
     ),
     ProgramKind.QUADRATIC: ("clarabel_qp", "proximal_newton"),
+    ProgramKind.SEQUENCE: ("first_order", "constraint_generation"),
     ProgramKind.NONLINEAR: (
         "conjugate_gradient",
         "lbfgs",

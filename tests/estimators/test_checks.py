@@ -12,9 +12,10 @@ import mmbn_opt as mm
 PUBLIC = [
     kind
     for kind in (getattr(mm, name) for name in mm.__all__)
-    if inspect.isclass(kind) and issubclass(kind, BaseEstimator)
+    if inspect.isclass(kind) and issubclass(kind, BaseEstimator) and kind is not mm.SequenceClassifier
 ]
-"""All that calls itself an estimator: a new class is checked by being public."""
+"""All that calls itself an estimator: a new class is checked by being public. One takes lists of sequences, and
+scikit-learn's checks only know tables."""
 
 DEFAULTS = [kind() for kind in PUBLIC]
 VARIANTS = [

@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from ..._arrays import FloatArray
+from ...programs.chain_program import ChainProgram
 from ...programs.convex import ConvexProgram
-from ...programs.convex_bounds import nearest_feasible
+from ...programs.labellings import soft_labellings
 from .run import ConvexRun
 
 __all__ = ["SmoothedGradient"]
@@ -21,6 +22,8 @@ CUT = 0.3
 class SmoothedGradient:
     """FISTA with restarts on ``sum n_m tau log(1 + sum_c exp((gamma - margin_mc) / tau))``.
 
+    Over sequences the sum goes over all labellings, by the forward-backward algorithm.
+
     The softmax weights are multipliers, so that each gradient is a dual point; bounds come from the last ones and from
     their average, points from an exact row projection. tau starts at `tau` gamma and is cut when the smoothing error
     exceeds the gap.
@@ -34,7 +37,7 @@ class SmoothedGradient:
 
     check_every = 10
 
-    def __init__(self, program: ConvexProgram, run: ConvexRun, tau: float) -> None:
+    def __init__(self, program: ConvexProgram | ChainProgram, run: ConvexRun, tau: float) -> None:
         assert run.best is not None
         self.program, self.run = program, run
         self.w: FloatArray = run.best.copy()
@@ -42,7 +45,7 @@ class SmoothedGradient:
         self.gamma = program.best_gamma(self.w)
         self.tau = tau * self.gamma
         self.metric = np.sqrt(program.frequency + 1e-3)
-        self.lipschitz = float(program.margins.weight.sum()) / self.tau
+        self.lipschitz = program.mass / self.tau
         self.row_multipliers = np.zeros(len(program.row_ptr) - 1)
         self.iterations = self.passes = self.since = 0
         self.gap_then = math.inf
@@ -56,7 +59,7 @@ class SmoothedGradient:
 
     def _pass(self, w: FloatArray) -> tuple[float, float, float, FloatArray]:
         self.passes += 1
-        smooth, hinge, dual, v = self.program.margins.smooth_hinge(w, self.program.delta, self.gamma, self.tau)
+        smooth, hinge, dual, v = self.program.smooth_hinge(w, self.gamma, self.tau)
         along = float(self.program.linear @ w)
         return smooth - along, hinge - along, dual / self.gamma, v + self.program.linear
 
@@ -75,13 +78,12 @@ class SmoothedGradient:
         backtrack = self.iterations % self.check_every == 0
         value, hinge, dual_margin, v = self._pass(self.z)
         self.smoothing_error, self.last = value - hinge, (dual_margin, v)
+        self.last_z, self.last_gamma, self.last_tau = self.z, self.gamma, self.tau
         if backtrack:
             self.lipschitz *= 0.9
         while True:
             scale = self.lipschitz * self.metric
-            new = nearest_feasible(
-                self.z + v / scale, self.program.row_ptr, self.program.log_floor, self.metric, self.row_multipliers
-            )
+            new = self.program.step_from(self.z + v / scale, scale, self.metric, self.row_multipliers)
             if not backtrack:
                 break
             moved = new - self.z
@@ -115,13 +117,12 @@ class SmoothedGradient:
         assert value is not None
         dual = bounds.dual_bound if bounds.dual_bound is not None else -math.inf
         gap = (bounds.primal_bound or 0.0) - dual
-        strength = self.program.strength or 1.0
         if self.program.gamma is None and self._move_gamma():
             return
         if gap < 0.97 * self.gap_then:
             self.gap_then, self.since = gap, self.iterations
         stalled = self.iterations - self.since >= PATIENCE
-        share = strength * self.smoothing_error / max(gap, 1e-300)
+        share = self.program.loss_weight * self.smoothing_error / max(gap, 1e-300)
         if share > SHARE or (stalled and share > 0.4 * SHARE):
             self.since = self.iterations
             self.tau *= CUT
@@ -129,6 +130,11 @@ class SmoothedGradient:
             self._forget()
 
     def _offer_bounds(self) -> None:
+        if not isinstance(self.program, ConvexProgram):
+            # The weights of a single pass take one vector to write down, so that anyone can compute the bound again.
+            if self.run.raise_bound(self.program.bound_of(*self.last)):
+                self.run.multipliers = soft_labellings(self.last_z, self.last_gamma, self.last_tau)
+            return
         for dual_margin, v in (self.last, (self.mean_margin, self.mean_v)):
             self.run.raise_bound(self.program.bound_of(dual_margin, v))
 

@@ -5,6 +5,8 @@ from typing import ClassVar, Literal
 
 from ..._arguments import checked_number, choice_of
 from ..._arrays import FloatArray
+from ...programs.base import ProgramKind
+from ...programs.chain_program import ChainProgram
 from ...programs.convex import ConvexProgram
 from ...results.status import TerminationStatus
 from ..base import SolverCallback, SolverResult
@@ -22,7 +24,8 @@ class FirstOrderSolver(BuiltInConvexSolver):
 
     ``method="primal_dual"``: a restarted primal-dual hybrid gradient method on the saddle point of parameters and
     multipliers, with steps that adapt. ``method="smoothing"``: accelerated projected gradient on the hinge smoothed by
-    ``tau log(1 + sum_c exp(. / tau))``, which takes three to fifty times as many passes to a gap of 1e-3.
+    ``tau log(1 + sum_c exp(. / tau))``, which takes three to fifty times as many passes to a gap of 1e-3. It is the
+    one method for programs over sequences, whatever `method` says: there a pass is a forward-backward pass.
 
     Parameters
     ----------
@@ -52,6 +55,7 @@ class FirstOrderSolver(BuiltInConvexSolver):
     name: ClassVar[str] = "first_order"
     title: ClassVar[str] = "First-order method"
     own_settings: ClassVar[str] = "method, tau, max_iterations, multipliers"
+    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX, ProgramKind.SEQUENCE})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -59,18 +63,25 @@ class FirstOrderSolver(BuiltInConvexSolver):
         checked_number("tau", self.tau, open_low=True, open_high=True, expected="a finite number > 0")
 
     def solve(
-        self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self,
+        program: ConvexProgram | ChainProgram,
+        callback: SolverCallback | None = None,
+        start: FloatArray | None = None,
     ) -> SolverResult:
-        """Minimise a convex program; see `Solver.solve`."""
+        """Minimise a convex program, or one over sequences; see `Solver.solve`."""
         return to_the_end(self.steps(program, callback, start))
 
     def steps(
-        self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self,
+        program: ConvexProgram | ChainProgram,
+        callback: SolverCallback | None = None,
+        start: FloatArray | None = None,
     ) -> Steps:
         """`solve`, one iteration after the other: between two of them the method can wait."""
         run = ConvexRun(self, program, callback, start)
         state: PrimalDual | SmoothedGradient
-        if self.method == "primal_dual":
+        method = self.method if isinstance(program, ConvexProgram) else "smoothing"
+        if isinstance(program, ConvexProgram) and method == "primal_dual":
             state = PrimalDual(program, run, self.multipliers)
         else:
             state = SmoothedGradient(program, run, self.tau)
@@ -94,4 +105,4 @@ class FirstOrderSolver(BuiltInConvexSolver):
         if run.closed():
             raw = "gap closed"
         run.iterations = state.iterations
-        return run.result(status, raw, stats={"method": self.method, **state.stats})
+        return run.result(status, raw, stats={"method": method, **state.stats})

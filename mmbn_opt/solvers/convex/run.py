@@ -13,10 +13,12 @@ import numpy as np
 from ..._arrays import FloatArray
 from ..._budget import Budget
 from ...exceptions import InputError
+from ...programs.chain_program import ChainProgram
 from ...programs.convex import ConvexProgram, linear_in_disguise
 from ...programs.convex_bounds import admissible_multipliers
 from ...programs.margin_program import MarginProgram
 from ...programs.markov import MarkovProgram
+from ...programs.sequence import SequenceMarkovProgram, SequenceProgram
 from ...results.bounds import ObjectiveBounds
 from ...results.proof import Proof
 from ...results.status import TerminationStatus
@@ -31,6 +33,9 @@ logger = logging.getLogger(__name__)
 REPAIR_ROUNDS = 100
 MAX_REPAIRED_PARAMETERS = 3000
 
+_OVER_SEQUENCES = (SequenceProgram, SequenceMarkovProgram)
+_KNOWN = (ConvexProgram, MarkovProgram, *_OVER_SEQUENCES)
+
 
 class ConvexRun(Journal):
     """Journal of one run on a convex program.
@@ -38,25 +43,29 @@ class ConvexRun(Journal):
     Parameters
     ----------
     solver : Solver
-    program : MarginProgram
+    program : MarginProgram or ChainProgram
     callback : callable or None
     start : float64 array (n,) or None
     """
 
     def __init__(
-        self, solver: Solver, program: MarginProgram, callback: SolverCallback | None, start: FloatArray | None
+        self,
+        solver: Solver,
+        program: MarginProgram | ChainProgram,
+        callback: SolverCallback | None,
+        start: FloatArray | None,
     ) -> None:
         budget = Budget(solver.time_limit)
-        if not isinstance(program, (ConvexProgram, MarkovProgram)) or program.kind not in solver.accepts:
+        if not isinstance(program, _KNOWN) or program.kind not in solver.accepts:
             accepted = " and ".join(sorted(f"{kind}s" for kind in solver.accepts))
             raise InputError(f"{solver.title} solves {accepted}, got {type(program).__name__}.")
-        if start is not None and np.shape(start) != (program.margins.n_parameters,):
+        if start is not None and np.shape(start) != (program.size.columns,):
             raise InputError(
-                f"the start has shape {np.shape(start)}, but the program has {program.margins.n_parameters} parameters."
+                f"the start has shape {np.shape(start)}, but the program has {program.size.columns} parameters."
             )
         super().__init__(solver, callback, scale=program.scale, budget=budget)
-        self.program: MarginProgram = program
-        self.published = linear_in_disguise(program)
+        self.program: MarginProgram | ChainProgram = program
+        self.published = None if isinstance(program, _OVER_SEQUENCES) else linear_in_disguise(program)
         self.repair = 0.0 if self.published is None else repair_seconds(self.published)
         # What is kept for the last look at the multipliers, where the limit allows a search too.
         self.closing = self.repair if budget.limit is None or 2.0 * self.repair <= budget.limit else 0.0
@@ -106,18 +115,21 @@ class ConvexRun(Journal):
         facts: dict[str, Any] = {"gamma": None if self.best is None else self.program.best_gamma(self.best)}
         if (table := self.multipliers) is not None:
             self.proof = Proof(self.program.dual_value(table), {"multipliers": int(np.count_nonzero(table))})
-        if self.published is not None:
-            facts |= _published_facts(self.published, self.best, self.bounds)
-            if facts["separable"] and self.published.strength is not None:
+        published = self.program if isinstance(self.program, SequenceProgram) else self.published
+        if published is not None and published.is_linear:
+            facts |= _published_facts(published, self.best, self.bounds)
+            if facts["separable"] and published.strength is not None:
                 # The infimum is not attained: whatever scale this point has, it is no optimum.
                 raw_status = f"{raw_status}; {facts['published_degeneracy']}"
                 status = TerminationStatus.SLOW_PROGRESS if status is TerminationStatus.OPTIMAL else status
         return self.ending(status, raw_status, stats={**facts, **self.stats, **(stats or {})})
 
 
-def _published_facts(program: ConvexProgram, w: FloatArray | None, bounds: ObjectiveBounds) -> dict[str, Any]:
+def _published_facts(
+    program: ConvexProgram | SequenceProgram, w: FloatArray | None, bounds: ObjectiveBounds
+) -> dict[str, Any]:
     """What has to be said of an answer to the published problem."""
-    separable = w is not None and bool(program.margins.margins(w).min() > 0.0)
+    separable = w is not None and program.separates(w)
     sentence = (
         "the data are separable: the infimum is 0 and not attained, so that no optimum is returned"
         if separable
