@@ -57,6 +57,11 @@ class Formulation(ABC):
     """What the objective is, with its unit, for the axis of a curve."""
 
     @property
+    def kinds(self) -> frozenset[ProgramKind]:
+        """Of those in `emits`, the kinds of program that can say all that this problem asks for."""
+        return self.emits
+
+    @property
     @abstractmethod
     def n_samples(self) -> int:
         """Samples that the objective is recomputed from."""
@@ -123,8 +128,8 @@ class Formulation(ABC):
             One of `emits`; None stands for the only one, or for the row form where there are several.
         """
         wanted = self._default_kind if kind is None else kind
-        if wanted not in self.emits:
-            raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.emits))}, not {wanted}.")
+        if wanted not in self.kinds:
+            raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.kinds))}, not {wanted}.")
         return self._build(wanted)
 
     @property

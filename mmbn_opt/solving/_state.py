@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mmbn_opt._budget import Budget, OutOfTime, leaving_when, now
 from mmbn_opt.formulations.base import Formulation
+from mmbn_opt.formulations.structure.constrained import SideConstrained
 from mmbn_opt.programs.base import Program, ProgramKind
 from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.result import Check, CheckSubject
@@ -19,6 +20,7 @@ from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.results.trace import TraceRecord, TraceRecorder
 from mmbn_opt.solvers.base import Solver, SolverEvent, SolverResult
 from mmbn_opt.solvers.ending import ABSOLUTE_FLOOR, OBJECTIVE_TOLERANCE, Tolerances
+from mmbn_opt.solving.conflicts import contradiction, feasible_model
 
 __all__ = ["RunCallback", "SolveState"]
 
@@ -166,6 +168,18 @@ class SolveState:
             self.rounding = ROUNDING * abs(bound or 0.0)
             self.tolerances = replace(self.tolerances, scale=formulation.scale)
         self.offer(trivial.model, trivial.source, event="start", dual=bound, at=0.0)
+
+    def offer_feasible(self) -> None:
+        """Offer a model that keeps the side constraints, where the trivial one does not."""
+        model = feasible_model(self.formulation, self.budget)
+        if model is not None:
+            self.offer(model, "a feasible structure", event="start")
+
+    def refuse_contradiction(self, answer: SolverResult) -> None:
+        """Raise `InfeasibleError` where the solver found that no structure keeps the side constraints."""
+        empty = answer.termination_status is TerminationStatus.INFEASIBLE and self.best_violation > 0
+        if empty and isinstance(self.formulation, SideConstrained):
+            raise contradiction(self.formulation, self.budget)
 
     def offer_starts(self, starts: Iterable[Any] | None, seed: int) -> None:
         """Offer the caller's models, and what the formulation's heuristics find."""

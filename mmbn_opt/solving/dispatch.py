@@ -48,7 +48,7 @@ class AutoRule:
 
     def chosen_for(self, formulation: Formulation) -> bool:
         """Whether it is about such a formulation; its size is estimated only where the rule asks for it."""
-        if self.kind not in formulation.emits or not self.suits(formulation):
+        if self.kind not in formulation.kinds or not self.suits(formulation):
             return False
         if self.where_installed and not get_solver_class(self.solver).availability().available:
             return False
@@ -169,13 +169,26 @@ def choose_solver(
     else:
         name = solver_name(solver)
         found = get_solver_class(_BY_OTHER_NAME.get((name, *formulation.emits), name))
-    shared = formulation.emits & found.accepts
+    shared = formulation.kinds & found.accepts
     if not shared:
         raise InputError(
-            f"{type(formulation).__name__} emits {sorted(map(str, formulation.emits))}, but {name!r} accepts "
-            f"{sorted(map(str, found.accepts))}. See mmbn_opt.solvers()."
+            f"{_said_kinds(formulation)}, but {name!r} accepts {sorted(map(str, found.accepts))}; "
+            f"{_who_accepts(formulation)}. See mmbn_opt.solvers()."
         )
     return found, min(shared, key=str), "named by the caller"
+
+
+def _said_kinds(formulation: Formulation) -> str:
+    """What a formulation emits, and that its constraints leave nothing else where it is so."""
+    constrained = formulation.kinds < formulation.emits
+    name = type(formulation).__name__ + (" with these constraints" if constrained else "")
+    return f"{name} emits {sorted(map(str, formulation.kinds))}"
+
+
+def _who_accepts(formulation: Formulation) -> str:
+    """Solvers here that can take a formulation."""
+    fit = [info.name for info in solver_table() if info.available and formulation.kinds & info.accepts]
+    return f"{', '.join(fit) if fit else 'no solver here'} can"
 
 
 def solve(
