@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from mmbn_opt._budget import now, stop_asked
 from mmbn_opt.heuristics.objectives import Loss
 from mmbn_opt.networks.candidates import CandidateParents
+from mmbn_opt.networks.structure import find_cycle
 from mmbn_opt.programs.side import SideConstraints
 
 __all__ = ["LocalSearch"]
@@ -121,6 +122,8 @@ class LocalSearch:
             if column is None:
                 return choice
             trial[child] = column
+        if not self.candidates.class_parents_block_features and find_cycle(self.candidates.parents_of_choice(trial)):
+            return choice  # a parent of the class may have parents of its own, which the class is above
         return trial if self.side is None or self.side.keeps(trial) else choice
 
     def _late(self) -> bool:
