@@ -189,7 +189,7 @@ class DegreeLimit(StructureConstraint):
     at most 0 parents and at most 2 children of 'age'
     """
 
-    nodes: str | Collection[str] | None = None
+    nodes: Collection[str] | str | None = None
     max_in: int | None = None
     max_out: int | None = None
     min_in: int | None = None
@@ -198,10 +198,10 @@ class DegreeLimit(StructureConstraint):
     turns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.nodes is not None:
             given = (self.nodes,) if isinstance(self.nodes, str) else tuple(map(str, self.nodes))
             object.__setattr__(self, "nodes", given)
-        check_fields(self)
         for name in ("max_in", "max_out", "min_in", "min_out"):
             value = getattr(self, name)
             if value is not None:

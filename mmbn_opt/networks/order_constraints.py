@@ -43,7 +43,7 @@ class Tiers(StructureConstraint):
         object.__setattr__(self, "tiers", tiers)
         every = [name for tier in tiers for name in tier]
         if len(tiers) < 2:
-            raise InputError(f"Tiers needs two tiers or more, got {shown(list(tiers))}.")
+            raise InputError(f"tiers needs two tiers or more, got {shown(list(tiers))}.")
         if twice := sorted({name for name in every if every.count(name) > 1}):
             raise InputError(f"[{listed(twice)}] stand in two tiers; leave one of the places.")
 

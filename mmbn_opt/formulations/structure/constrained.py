@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._arguments import listed, shown
 from ..._arrays import FloatArray
-from ...exceptions import InfeasibleError, WrongTypeError
+from ...exceptions import InfeasibleError
 from ...heuristics.kept_choice import kept_choice
 from ...networks.candidates import CandidateParents
 from ...networks.constraint_form import ConstraintForm, ModelNodes
@@ -87,10 +87,6 @@ class SideConstrained(Formulation):
 
     def _check_constraints(self) -> None:
         for constraint in self.constraints:
-            if not isinstance(constraint, StructureConstraint):
-                raise WrongTypeError(
-                    f"constraints must be constraints such as MaxEdges(7) or MaxFeatures(3), got {shown(constraint)}."
-                )
             constraint.check(self.model_nodes)
 
     @cached_property
