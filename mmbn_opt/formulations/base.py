@@ -13,6 +13,7 @@ from ..exceptions import InputError
 from ..programs.base import Program, ProgramKind, ProgramSize
 from ..results.result import Check
 from ..results.status import BoundKind, Sense
+from .exchange import ModelExchange
 
 __all__ = ["Described", "DiscreteFormulation", "Formulation", "Start"]
 
@@ -42,7 +43,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Formulation(ABC):
+class Formulation(ModelExchange, ABC):
     """A learning problem that can be written down as a program.
 
     Formulations never solve. ``encode`` is the inverse of ``recover``; ``evaluate`` recomputes the objective from the
@@ -141,8 +142,8 @@ class Formulation(ABC):
         """The work of `build`, for a kind that is among `emits`."""
 
     @abstractmethod
-    def recover(self, solution: FloatArray) -> Any:
-        """Model that a program's solution stands for."""
+    def recover(self, solution: Any) -> Any:
+        """Model that a program's solution stands for: values of its columns, or (structures) a mapping from names."""
 
     @abstractmethod
     def encode(self, model: Any, kind: ProgramKind) -> FloatArray:

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 from ..._arguments import check_fields, whole
-from ..._arrays import FloatArray
 from ...data.counts import refuse_large_tables
 from ...exceptions import InputError
 from ...heuristics.local_search import LocalSearch
@@ -136,7 +135,7 @@ class StructureFormulation(ParentSetFormulation, DiscreteFormulation):
         """Network with the smoothed maximum-likelihood parameters."""
         return BayesianNetwork.fit(structure, self.merged, self.prior)
 
-    def recover(self, solution: FloatArray) -> BayesianNetwork:
+    def recover(self, solution: Any) -> BayesianNetwork:
         """Network whose parent sets are the columns nearest to 1."""
         return self.model_of(self.structure_of(self.chosen(solution)))
 

@@ -129,7 +129,7 @@ class SideConstrained(Formulation):
 
     @cached_property
     def _side_columns(self) -> SideColumns | None:
-        return None if self.side is None else SideColumns(self.side, self.node_names)
+        return None if self.side is None else SideColumns(self.side, self._form)
 
     @property
     def kinds(self) -> frozenset[ProgramKind]:

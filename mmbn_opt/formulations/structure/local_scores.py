@@ -189,7 +189,7 @@ class LocalScoreStructure(SumOfScores):
     def _structure(self, model: Structure) -> Structure:
         return model
 
-    def recover(self, solution: FloatArray) -> Structure:
+    def recover(self, solution: Any) -> Structure:
         """Structure whose parent sets are the columns nearest to 1."""
         return self.structure_of(self.chosen(solution))
 

@@ -1,6 +1,7 @@
 """From candidate parent sets and the score's part to a program: what needs no table of data."""
 
 from abc import abstractmethod
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
@@ -9,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._arguments import shown
 from ..._arrays import FloatArray
 from ...exceptions import InputError
 from ...heuristics.objectives import Loss
@@ -18,7 +20,9 @@ from ...networks.structure import Structure
 from ...programs.base import Program, ProgramKind, ProgramSize
 from ...programs.choice import ChoiceProgram, ConcaveTerm
 from ...programs.mixed_integer import MixedIntegerProgram
+from ...programs.safe_names import unique_names
 from ...results.status import BoundKind, Sense
+from ..given_values import given_values
 from .acyclicity import (
     AcyclicityRows,
     acyclicity_rows,
@@ -63,8 +67,22 @@ class ParentSetFormulation(SideConstrained):
         *features, last = self.node_names
         return Structure(tuple(features), last, self.candidates.parents_of_choice(choice))
 
-    def chosen(self, solution: FloatArray) -> Choice:
-        """The column of each node that is nearest to 1."""
+    def chosen(self, solution: Any) -> Choice:
+        """The column of each node that is nearest to 1; `solution` may be a list, or a mapping from columns' names.
+
+        Raises
+        ------
+        InputError
+            For values that are none, and where no column of a node stands out.
+        """
+        if not isinstance(solution, np.ndarray):
+            solution = given_values(solution, self._column_names(0, ()))
+            best = np.maximum.reduceat(solution, self.candidates.offsets[:-1])
+            if best.min() <= 0.5:
+                node = self.node_names[int(best.argmin())]
+                raise InputError(
+                    f"No parent set of {shown(node)} is chosen: the largest value of its columns is {best.min():g}."
+                )
         return np.array(
             [a + int(np.argmax(solution[a:b])) for a, b in pairwise(self.candidates.offsets)], dtype=np.intp
         )
@@ -209,8 +227,34 @@ class ParentSetFormulation(SideConstrained):
         )
 
     def _column_names(self, n_score: int, ordered: tuple[int, ...]) -> tuple[str, ...]:
-        sets = [f"eta_{node}_{k}" for node, options in enumerate(self.candidates.sets) for k in range(len(options))]
-        return (*sets, *(f"tau_{m}" for m in range(n_score)), *(f"o_{node}" for node in ordered))
+        """``parents[age | class, sex]``, ``parents[age |]`` for none, ``tau[row 17]``, ``order[age]``."""
+        names = self.node_names
+        sets = [
+            f"parents[{names[node]} | {', '.join(names[p] for p in s)}]" if s else f"parents[{names[node]} |]"
+            for node, s in self.candidates.columns
+        ]
+        return (*sets, *self._score_column_names(n_score), *(f"order[{names[node]}]" for node in ordered))
+
+    def _score_column_names(self, count: int) -> list[str]:
+        """Names of the score columns."""
+        return [f"score[{k}]" for k in range(count)]
+
+    def _score_row_names(self) -> list[str]:
+        """Names of the score rows."""
+        return []
+
+    def named_program(self) -> MixedIntegerProgram:
+        """The row form with a name for each row too: ``margin[row 17, yes vs no]``, ``order[age -> bp]``."""
+        names = self.node_names
+        rows = [f"choice[{name}]" for name in names]
+        for kind, nodes in self._acyclicity_rows.what:
+            between = " -> " if kind == "order" else ", "
+            rows.append(f"{kind}[{between.join(names[v] for v in nodes)}]")
+        own = () if self._side_columns is None else self._side_columns.row_names
+        program = self.build(ProgramKind.MIXED_INTEGER)
+        # A comma in the name of a node may make two names the same.
+        every = unique_names((*rows, *self._score_row_names(), *own))
+        return replace(program, column_names=unique_names(program.column_names), row_names=every)
 
     def encode(self, model: Any, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> FloatArray:
         """Program vector of a network: its columns and, in the row form, score columns, an order, and the rest."""

@@ -27,11 +27,16 @@ from ...programs.side_paths import closure
 __all__ = ["SideColumns", "side_constraints"]
 
 
+def _items(form: ConstraintForm) -> list[Item]:
+    """Items of caps and groups, each once."""
+    return list(dict.fromkeys(item for part in (*(c[0] for c in form.caps), *form.together) for item in part))
+
+
 def side_constraints(form: ConstraintForm, candidates: CandidateParents) -> SideConstraints | None:
     """What is written in `form`, over the columns of `candidates`; None where nothing of it can ever be broken."""
     parents = parent_matrix(candidates)
     rows, upper = _rows(form, candidates, parents)
-    items = list(dict.fromkeys(item for part in (*(c[0] for c in form.caps), *form.together) for item in part))
+    items = _items(form)
     c = form.nodes.class_index
     cover = np.zeros((candidates.n_columns, len(items)), dtype=bool)
     for place, item in enumerate(items):
@@ -124,7 +129,8 @@ class SideColumns:
     Parameters
     ----------
     side : SideConstraints
-    node_names : tuple of str
+    form : ConstraintForm
+        What it was made of, for names.
 
     Attributes
     ----------
@@ -136,15 +142,16 @@ class SideColumns:
     column_names, row_names : tuple of str
     """
 
-    def __init__(self, side: SideConstraints, node_names: tuple[str, ...]) -> None:
-        self._side, self._names = side, node_names
+    def __init__(self, side: SideConstraints, form: ConstraintForm) -> None:
+        self._side, self._names = side, form.nodes.names
+        self._items = [self._said(item) for item in _items(form)]
         self._n = len(side.parents)
         self._own: list[tuple[str, float, float, bool]] = []
         lines = _Lines()
         for r, (row, limit) in enumerate(zip(side.rows, side.upper, strict=True)):
             support = np.flatnonzero(row)
             lines.add(f"side_row[{r}]", [(support, row[support])], upper=float(limit))
-        self._used = [self._column(f"used[{j}]", whole=True) for j in range(side.cover.shape[1])]
+        self._used = [self._column(f"used[{item}]", whole=True) for item in self._items]
         self._write_items(lines)
         self._arcs = self._columns_of_arcs()
         self._reach = {int(a): self._write_reach(lines, int(a)) for a in np.unique(side.apart[:, 0])}
@@ -165,6 +172,9 @@ class SideColumns:
         self._own.append((name, low, high, whole))
         return self._n + len(self._own) - 1
 
+    def _said(self, item: Item) -> str:
+        return f"{self._names[item.parent]} -> {self._names[item.node]}" if item.parent >= 0 else self._names[item.node]
+
     def _owned(self, node: int) -> slice:
         return slice(int(self._side.offsets[node]), int(self._side.offsets[node + 1]))
 
@@ -175,17 +185,20 @@ class SideColumns:
                 own = self._owned(node)
                 columns = own.start + np.flatnonzero(side.cover[own, j])
                 if len(columns):
-                    lines.add(f"uses[{j}, {self._names[node]}]", [(used, 1.0), (columns, -1.0)], lower=0.0)
+                    lines.add(f"uses[{self._items[j]}, {self._names[node]}]", [(used, 1.0), (columns, -1.0)], lower=0.0)
         for r, (weights, cap) in enumerate(zip(side.weights, side.caps, strict=True)):
             lines.add(f"cap[{r}]", [(self._used, weights)], upper=float(cap))
         for g, group in enumerate(side.groups):
             items = [int(j) for j in np.flatnonzero(group)]
             for j in items:
                 columns = np.flatnonzero(side.cover[:, j])
-                lines.add(f"there[{g}, {j}]", [(columns, 1.0), (self._used[j], -1.0)], lower=0.0)
+                lines.add(f"there[{g}, {self._items[j]}]", [(columns, 1.0), (self._used[j], -1.0)], lower=0.0)
             for j in items[1:]:
                 lines.add(
-                    f"together[{g}, {j}]", [(self._used[items[0]], 1.0), (self._used[j], -1.0)], lower=0.0, upper=0.0
+                    f"together[{g}, {self._items[j]}]",
+                    [(self._used[items[0]], 1.0), (self._used[j], -1.0)],
+                    lower=0.0,
+                    upper=0.0,
                 )
 
     def _columns_of_arcs(self) -> dict[tuple[int, int], NDArray[np.intp]]:
