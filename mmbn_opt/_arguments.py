@@ -275,8 +275,8 @@ def _hints(function: Any) -> tuple[tuple[str, Any], ...]:
 def _check(name: str, value: Any, hint: Any) -> None:
     if _fits(value, hint):
         return
-    kinds = dict.fromkeys([*_options(hint), *get_args(hint)])  # what is wanted, or what a list of it holds
-    cures = [CURES[kind.__name__] for kind in kinds if inspect.isclass(kind) and kind.__name__ in CURES]
+    wanted = [kind.__name__ for kind in (*_options(hint), *get_args(hint)) if inspect.isclass(kind)]  # or a list of it
+    cures = [CURES[name] for name in dict.fromkeys(wanted) if name in CURES]
     if tuple[str, str] in get_args(hint):
         cures.append('[("a", "b")] stands for the edge from a to b.')
     raise WrongTypeError(" ".join([f"{name} must be {_in_words(hint)}, got {described(value)}.", *cures]))

@@ -17,6 +17,7 @@ _DELEGATES = {
     "renormalize": "mmbn_opt.networks.renormalization",
     "plot_trace": "mmbn_opt.display.plots",
     "plot_network": "mmbn_opt.display.plots",
+    "plot_trade_off": "mmbn_opt.display.trade_off_plot",
     "trace_html": "mmbn_opt.display.html",
     "network_html": "mmbn_opt.display.html",
     "structure_html": "mmbn_opt.display.html",

@@ -101,6 +101,9 @@ CALLS: dict[str, Call] = {
     "LogLinearClassifier.predict": (FACTORS.predict, {"X": FEATURES}),
     "solve": (mm.solve, {"formulation": SEARCH, "solver": "highs"}),
     "start": (lambda **given: mm.start(**given).result(), {"formulation": SEARCH, "solver": "highs"}),
+    "trade_off": (
+        mm.trade_off, {"formulation": SEARCH, "limit": mm.MaxEdges, "values": [1], "solver": "highs"},
+    ),
     "solve_parts": (mm.solve_parts, {"problem": MIXTURES, "time_limit": 0.2}),
     "certify": (mm.certify, {"model": NETWORK, "formulation": SEARCH}),
     "distance_to_optimum": (mm.distance_to_optimum, {"model": NETWORK, "formulation": RELAXED}),
@@ -141,6 +144,8 @@ ELSEWHERE = {
     "compare": "each run is a process of its own; its settings are those of `solve` (B15)",
     "load_openml": "asks the network",
     "Comparison": "made by compare",
+    "TradeOff": "made by trade_off",
+    "TradeOffPoint": "made by trade_off",
     "StructureConstraint": "what constraints derive from; each of them is here",
     "Preparation": "made by prepare",
     "Result": "made by solve",
