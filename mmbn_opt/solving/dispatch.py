@@ -9,7 +9,10 @@ from mmbn_opt._arguments import check_arguments
 from mmbn_opt._budget import Budget, OutOfTime, leaving_when
 from mmbn_opt.exceptions import InputError, MissingDependencyError
 from mmbn_opt.formulations.base import Formulation
+from mmbn_opt.formulations.given_program import GivenProgram
 from mmbn_opt.programs.base import ProgramKind, ProgramSize
+from mmbn_opt.programs.choice import ChoiceProgram
+from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
 from mmbn_opt.results.result import Result
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.ending import Tolerances
@@ -192,7 +195,7 @@ def _who_accepts(formulation: Formulation) -> str:
 
 
 def solve(
-    formulation: Formulation,
+    formulation: Formulation | MixedIntegerProgram | ChoiceProgram,
     solver: str | Solver = "auto",
     *,
     time_limit: float | None = None,
@@ -206,14 +209,15 @@ def solve(
     starts: Any = None,
     validation: Any = None,
 ) -> Result:
-    """Solve a formulation and certify the answer.
+    """Solve a formulation, or a program of one's own, and certify the answer.
 
     One wall-clock budget covers building, start heuristics, solving and polishing. A KeyboardInterrupt ends the run
     with status INTERRUPTED; the best model and the bound so far are returned.
 
     Parameters
     ----------
-    formulation : Formulation
+    formulation : Formulation, MixedIntegerProgram or ChoiceProgram
+        A program is solved as it is, a minimum; the model is then its vector (`GivenProgram`).
     solver : str or Solver
         Name (see `mmbn_opt.solvers`; hyphens count as underscores), ``"auto"``, or a configured solver. What is given
         here wins over what a configured solver says; what is not given (None) stays as the solver says, and is else the
@@ -262,7 +266,7 @@ def solve(
 
 
 def start(
-    formulation: Formulation,
+    formulation: Formulation | MixedIntegerProgram | ChoiceProgram,
     solver: str | Solver = "auto",
     *,
     time_limit: float | None = None,
@@ -301,7 +305,7 @@ def start(
 
 
 def make_job(
-    formulation: Formulation,
+    formulation: Formulation | MixedIntegerProgram | ChoiceProgram,
     solver: str | Solver,
     settings: SolveSettings,
     *,
@@ -317,6 +321,8 @@ def make_job(
         As in `solve`.
     settings : SolveSettings
     """
+    if isinstance(formulation, (MixedIntegerProgram, ChoiceProgram)):
+        formulation = GivenProgram(formulation)
     budget = Budget(settings.used(solver)["time_limit"])
     with leaving_when(budget.over):
         try:
