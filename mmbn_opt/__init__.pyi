@@ -16,6 +16,7 @@ from mmbn_opt.estimators import NaiveBayesClassifier as NaiveBayesClassifier
 from mmbn_opt.estimators import SequenceClassifier as SequenceClassifier
 from mmbn_opt.estimators import TANClassifier as TANClassifier
 from mmbn_opt.exceptions import FormatError as FormatError
+from mmbn_opt.exceptions import InfeasibleError as InfeasibleError
 from mmbn_opt.exceptions import InputError as InputError
 from mmbn_opt.exceptions import MissingDependencyError as MissingDependencyError
 from mmbn_opt.exceptions import MmbnError as MmbnError
@@ -42,10 +43,22 @@ from mmbn_opt.heuristics import tan_cmi as tan_cmi
 from mmbn_opt.heuristics import tan_cr as tan_cr
 from mmbn_opt.interop.models import load_model as load_model
 from mmbn_opt.mixtures.classifier import MixtureClassifier as MixtureClassifier
+from mmbn_opt.networks.constraints import DegreeLimit as DegreeLimit
+from mmbn_opt.networks.constraints import LinearRow as LinearRow
+from mmbn_opt.networks.constraints import MaxEdges as MaxEdges
+from mmbn_opt.networks.constraints import MaxParameters as MaxParameters
+from mmbn_opt.networks.constraints import StructureConstraint as StructureConstraint
+from mmbn_opt.networks.feature_constraints import AllOrNone as AllOrNone
+from mmbn_opt.networks.feature_constraints import AtMostOne as AtMostOne
+from mmbn_opt.networks.feature_constraints import FeatureBudget as FeatureBudget
+from mmbn_opt.networks.feature_constraints import MaxFeatures as MaxFeatures
 from mmbn_opt.networks.gauge import fix_gauge as fix_gauge
 from mmbn_opt.networks.hidden_markov import HiddenMarkovClassifier as HiddenMarkovClassifier
 from mmbn_opt.networks.log_linear import LogLinearClassifier as LogLinearClassifier
 from mmbn_opt.networks.network import BayesianNetwork as BayesianNetwork
+from mmbn_opt.networks.order_constraints import Ancestor as Ancestor
+from mmbn_opt.networks.order_constraints import NotAncestor as NotAncestor
+from mmbn_opt.networks.order_constraints import Tiers as Tiers
 from mmbn_opt.networks.renormalization import renormalize as renormalize
 from mmbn_opt.networks.smoothing import Dirichlet as Dirichlet
 from mmbn_opt.networks.smoothing import Laplace as Laplace
@@ -69,6 +82,9 @@ from mmbn_opt.solving.dispatch import start as start
 from mmbn_opt.solving.distance import distance_to_optimum as distance_to_optimum
 from mmbn_opt.solving.handle import Run as Run
 from mmbn_opt.solving.parts import solve_parts as solve_parts
+from mmbn_opt.solving.trade_off import TradeOff as TradeOff
+from mmbn_opt.solving.trade_off import TradeOffPoint as TradeOffPoint
+from mmbn_opt.solving.trade_off import trade_off as trade_off
 from mmbn_opt.tuning.grid import tune as tune
 from mmbn_opt.tuning.lambda_path import lambda_path as lambda_path
 

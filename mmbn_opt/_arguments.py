@@ -221,6 +221,7 @@ CURES = {
     "MulticlassMargin": "MulticlassMargin(X, y) makes one; other formulations go to solve.",
     "MaxMarginRelaxation": "MaxMarginRelaxation(data, structure, gamma) makes one.",
     "Solver": "mmbn_opt.solvers() lists the names; mmbn_opt.solvers has the classes.",
+    "StructureConstraint": "MaxEdges(7), MaxFeatures(3) and the like are constraints.",
     "CandidateRestriction": "restrict_candidates(data, k) makes one.",
 }
 """How to come by what is wanted, by the name of its class."""
@@ -275,7 +276,8 @@ def _hints(function: Any) -> tuple[tuple[str, Any], ...]:
 def _check(name: str, value: Any, hint: Any) -> None:
     if _fits(value, hint):
         return
-    cures = [CURES[kind.__name__] for kind in _options(hint) if inspect.isclass(kind) and kind.__name__ in CURES]
+    wanted = [kind.__name__ for kind in (*_options(hint), *get_args(hint)) if inspect.isclass(kind)]  # or a list of it
+    cures = [CURES[name] for name in dict.fromkeys(wanted) if name in CURES]
     if tuple[str, str] in get_args(hint):
         cures.append('[("a", "b")] stands for the edge from a to b.')
     raise WrongTypeError(" ".join([f"{name} must be {_in_words(hint)}, got {described(value)}.", *cures]))

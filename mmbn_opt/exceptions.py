@@ -26,6 +26,10 @@ class SizeLimitError(InputError):
     """A program or table would exceed a size limit; refused before anything is allocated."""
 
 
+class InfeasibleError(InputError):
+    """Nothing keeps all that was asked for; the message names what contradicts each other."""
+
+
 class MissingDependencyError(MmbnError, ImportError):
     """An optional package is absent; the message names the extra that installs it."""
 

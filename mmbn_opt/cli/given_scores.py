@@ -16,7 +16,8 @@ __all__ = ["require_data", "solve_scores"]
 
 _FITTING = {
     "scores", "out", "max_parents", "solver", "time_limit", "rel_gap", "threads", "seed", "acyclicity", "require",
-    "forbid", "verbose", "quiet",
+    "forbid", "verbose", "quiet", "max_edges", "max_features", "max_parameters", "feature_costs", "budget", "tiers",
+    "above", "not_above", "all_or_none", "at_most_one",
 }  # fmt: skip
 """Options that say something where there are scores and no rows."""
 
@@ -85,7 +86,7 @@ def solve_scores(
     if "max_parents" not in typed:
         settings = {**settings, "max_parents": None}
     with interruptible():
-        free = {key: value for key, value in settings.items() if not key.endswith("_edges")}
+        free = {k: value for k, value in settings.items() if not k.endswith("_edges") and k != "constraints"}
         try_call(
             LocalScoreStructure({"a": [(0.0, ())], "b": [(0.0, ())]}, **free), solver, time_limit=clock.limit, **call
         )

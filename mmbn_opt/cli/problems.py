@@ -27,6 +27,7 @@ class Problem:
     require: list[str] | None
     forbid: list[str] | None
     candidates: int | None = None
+    constraints: tuple[Any, ...] = ()
 
     def tried(self) -> Any:
         """The formulation on a small table: whatever is wrong with the settings is told.
@@ -44,7 +45,8 @@ class Problem:
 
     def formulation(self, dataset: Any) -> Any:
         """The formulation on the user's rows."""
-        return self._formulation(dataset, edges("--require", self.require), edges("--forbid", self.forbid))
+        made = self._formulation(dataset, edges("--require", self.require), edges("--forbid", self.forbid))
+        return made.with_constraints(*self.constraints)
 
     def _formulation(self, dataset: Any, required: tuple[Any, ...], forbidden: tuple[Any, ...]) -> Any:
         from mmbn_opt.formulations.structure.by_score import structure_formulation

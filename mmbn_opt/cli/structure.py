@@ -7,6 +7,7 @@ import typer
 
 from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
+from mmbn_opt.cli import side_options as side
 from mmbn_opt.cli.clock import Clock
 from mmbn_opt.cli.output import exit_status, say_result
 
@@ -43,6 +44,16 @@ def structure(
     calibration: opt.Calibration = "auto",
     require: opt.Require = None,
     forbid: opt.Forbid = None,
+    max_edges: side.MaxEdges = None,
+    max_features: side.MaxFeatures = None,
+    max_parameters: side.MaxParameters = None,
+    feature_costs: side.FeatureCosts = None,
+    budget: side.Budget = None,
+    tiers: side.Tiers = "",
+    above: side.Above = None,
+    not_above: side.NotAbove = None,
+    all_or_none: side.AllOrNone = None,
+    at_most_one: side.AtMostOne = None,
     verbose: opt.Verbose = 0,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -50,11 +61,17 @@ def structure(
 
     It shows the incumbent (the best network so far), the bound (what no network can exceed) and the gap between them.
 
+    Limits narrow what a structure may be, and the proof is for what is left.
+
     Ctrl-C ends the search: what was found so far is written.
     """
     from mmbn_opt._budget import interruptible
 
     clock = Clock(time_limit)
+    limits = side.SideOptions(
+        max_edges, max_features, max_parameters, feature_costs, budget, tiers, above, not_above, all_or_none,
+        at_most_one,
+    ).constraints()  # fmt: skip
     call: dict[str, Any] = {"rel_gap": rel_gap, "threads": threads, "seed": seed, "verbose": opt.solver_log(verbose)}
     if scores is not None:
         from mmbn_opt.cli.given_scores import solve_scores
@@ -63,6 +80,7 @@ def structure(
         settings: dict[str, Any] = {
             "max_parents": max_parents, "acyclicity": acyclicity.value,
             "required_edges": edges("--require", require), "forbidden_edges": edges("--forbid", forbid),
+            "constraints": limits,
         }  # fmt: skip
         solve_scores(context, scores, out, settings, solver, clock, call)
     from mmbn_opt.cli.given_scores import require_data
@@ -81,7 +99,7 @@ def structure(
     from mmbn_opt.tuning.calibration import best_start, calibrate
 
     problem = Problem(
-        score, max_parents, p, smoothing, ess, acyclicity, parent_sets, require, forbid, candidates
+        score, max_parents, p, smoothing, ess, acyclicity, parent_sets, require, forbid, candidates, limits
     )  # fmt: skip
     with interruptible():
         try_call(problem.tried(), solver, time_limit=time_limit, **call)

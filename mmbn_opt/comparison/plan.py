@@ -134,7 +134,7 @@ def _fit(formulation: Formulation, solver: str | Solver, *, by_own_name: bool) -
 
 def _mismatch(formulation: Formulation, solver: str | Solver) -> str:
     kind = get_solver_class(solver) if isinstance(solver, str) else type(solver)
-    emits, accepts = (", ".join(sorted(map(str, kinds))) for kinds in (formulation.emits, kind.accepts))
+    emits, accepts = (", ".join(sorted(map(str, kinds))) for kinds in (formulation.kinds, kind.accepts))
     return f"accepts {accepts}; the formulation emits {emits}"
 
 

@@ -10,6 +10,7 @@ from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.formulations.structure.base import StructureFormulation
 from mmbn_opt.formulations.structure.by_score import SCORES, asks_for_margin, structure_formulation
 from mmbn_opt.heuristics.sparse_candidates import restrict_candidates
+from mmbn_opt.networks.constraints import StructureConstraint
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.result import Certificate, Check, Result
@@ -59,6 +60,8 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         Equivalent sample size of "bdeu".
     acyclicity, required_edges, forbidden_edges
         As in `SoftMarginStructure`.
+    constraints : list of StructureConstraint
+        What the structure has to keep: `MaxEdges`, `MaxFeatures`, `FeatureBudget` and the like, by column names.
     candidates : int or None
         For wide data: keep that many candidate parents a feature, by `restrict_candidates` on the training rows. The
         structure is then the best of a restricted class, as the certificate says. None keeps all.
@@ -130,6 +133,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         acyclicity: str = "auto",
         required_edges: Sequence[tuple[str, str]] = (),
         forbidden_edges: Sequence[tuple[str, str]] = (),
+        constraints: Sequence[StructureConstraint] = (),
         candidates: int | None = None,
         solver: str | Solver = "auto",
         parameter_solver: str | Solver = "auto",
@@ -162,6 +166,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         self.acyclicity = acyclicity
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
+        self.constraints = constraints
         self.candidates = candidates
         self.solver = solver
         self.parameter_solver = parameter_solver
@@ -273,6 +278,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
             "smoothing": self.smoothing,
             "required_edges": tuple(self.required_edges),
             "forbidden_edges": tuple(self.forbidden_edges),
+            "constraints": tuple(self.constraints),
             "restriction": None if self.candidates is None else restrict_candidates(data, self.candidates),
         }
         p = settings.get("p", 0.9)  # a score without a margin has none

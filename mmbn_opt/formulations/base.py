@@ -13,6 +13,7 @@ from ..exceptions import InputError
 from ..programs.base import Program, ProgramKind, ProgramSize
 from ..results.result import Check
 from ..results.status import BoundKind, Sense
+from .exchange import ModelExchange
 
 __all__ = ["Described", "DiscreteFormulation", "Formulation", "Start"]
 
@@ -42,7 +43,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Formulation(ABC):
+class Formulation(ModelExchange, ABC):
     """A learning problem that can be written down as a program.
 
     Formulations never solve. ``encode`` is the inverse of ``recover``; ``evaluate`` recomputes the objective from the
@@ -55,6 +56,11 @@ class Formulation(ABC):
     bound_kind: ClassVar[BoundKind]
     value_name: ClassVar[str] = "Objective"
     """What the objective is, with its unit, for the axis of a curve."""
+
+    @property
+    def kinds(self) -> frozenset[ProgramKind]:
+        """Of those in `emits`, the kinds of program that can say all that this problem asks for."""
+        return self.emits
 
     @property
     @abstractmethod
@@ -128,8 +134,8 @@ class Formulation(ABC):
             One of `emits`; None stands for the only one, or for the row form where there are several.
         """
         wanted = self._default_kind if kind is None else kind
-        if wanted not in self.emits:
-            raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.emits))}, not {wanted}.")
+        if wanted not in self.kinds:
+            raise InputError(f"{type(self).__name__} emits {sorted(map(str, self.kinds))}, not {wanted}.")
         return self._build(wanted)
 
     @property
@@ -141,8 +147,8 @@ class Formulation(ABC):
         """The work of `build`, for a kind that is among `emits`."""
 
     @abstractmethod
-    def recover(self, solution: FloatArray) -> Any:
-        """Model that a program's solution stands for."""
+    def recover(self, solution: Any) -> Any:
+        """Model that a program's solution stands for: values of its columns, or (structures) a mapping from names."""
 
     @abstractmethod
     def encode(self, model: Any, kind: ProgramKind) -> FloatArray:

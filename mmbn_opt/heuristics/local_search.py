@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from mmbn_opt._budget import now, stop_asked
 from mmbn_opt.heuristics.objectives import Loss
 from mmbn_opt.networks.candidates import CandidateParents
+from mmbn_opt.networks.structure import find_cycle
+from mmbn_opt.programs.side import SideConstraints
 
 __all__ = ["LocalSearch"]
 
@@ -32,6 +34,8 @@ class LocalSearch:
     max_kicks : int
     deadline : float or None
         On the clock of `mmbn_opt._budget.now`.
+    side : SideConstraints or None
+        What every choice has to keep; the first one must.
     """
 
     candidates: CandidateParents
@@ -39,6 +43,7 @@ class LocalSearch:
     seed: int = 0
     max_kicks: int = 200
     deadline: float | None = None
+    side: SideConstraints | None = None
 
     def __post_init__(self) -> None:
         columns = self.candidates.columns
@@ -81,7 +86,7 @@ class LocalSearch:
             column = int(rng.integers(first, last))
             for node in np.flatnonzero(self._has_parent[column]):
                 empty = self.candidates.column_of.get((int(node), ()))
-                if empty is None:
+                if empty is None or (self.side is not None and empty not in self._allowed(trial, int(node))):
                     return trial
                 trial[node] = empty
             if column in self._allowed(trial, c):
@@ -117,7 +122,9 @@ class LocalSearch:
             if column is None:
                 return choice
             trial[child] = column
-        return trial
+        if not self.candidates.class_parents_block_features and find_cycle(self.candidates.parents_of_choice(trial)):
+            return choice  # a parent of the class may have parents of its own, which the class is above
+        return trial if self.side is None or self.side.keeps(trial) else choice
 
     def _late(self) -> bool:
         return stop_asked() or (self.deadline is not None and now() >= self.deadline)
@@ -142,9 +149,11 @@ class LocalSearch:
         return choice, loss
 
     def _allowed(self, choice: Choice, node: int) -> Choice:
-        """Columns of `node` that keep the graph acyclic: no parent may descend from the node."""
+        """Columns of `node` that keep the graph acyclic (no parent may descend from the node) and the constraints."""
         first, last = self.candidates.offsets[node], self.candidates.offsets[node + 1]
         blocked = (self._has_parent[first:last] & self._descendants(choice, node)).any(axis=1)
+        if self.side is not None:
+            blocked |= ~self.side.replacements(choice, node)
         allowed: Choice = np.flatnonzero(~blocked) + first
         return allowed
 

@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import OutOfTime
+from mmbn_opt.heuristics.kept_choice import kept_choice
 from mmbn_opt.heuristics.local_search import LocalSearch
 from mmbn_opt.heuristics.objectives import Loss
 from mmbn_opt.networks.candidates import CandidateParents, parent_matrix
+from mmbn_opt.programs.side import SideConstraints
 
 __all__ = ["RoundAndDescend"]
 
@@ -39,6 +41,8 @@ class RoundAndDescend:
     seed : int
     kicks : int
         Kicks a call, at first.
+    side : SideConstraints or None
+        What every choice has to keep.
 
     Attributes
     ----------
@@ -47,8 +51,15 @@ class RoundAndDescend:
         which leave the basin of the best: solvers call rarely then. Large data get fewer and shorter ones.
     """
 
-    def __init__(self, candidates: CandidateParents, loss: Loss, seed: int = 0, kicks: int = 2) -> None:
-        self._candidates, self._loss = candidates, loss
+    def __init__(
+        self,
+        candidates: CandidateParents,
+        loss: Loss,
+        seed: int = 0,
+        kicks: int = 2,
+        side: SideConstraints | None = None,
+    ) -> None:
+        self._candidates, self._loss, self._side = candidates, loss, side
         self._seed, self._kicks = seed, kicks
         share = min(1.0, _CHEAP_WORK / max(1.0, loss.work))
         self.early_calls = max(8, round(_EARLY_CALLS * share))
@@ -63,7 +74,7 @@ class RoundAndDescend:
 
     def __copy__(self) -> "RoundAndDescend":
         """One that remembers no calls."""
-        return RoundAndDescend(self._candidates, self._loss, self._seed, self._kicks)
+        return RoundAndDescend(self._candidates, self._loss, self._seed, self._kicks, self._side)
 
     def __call__(self, x: FloatArray) -> FloatArray | None:
         """A good integral point, or None where rounding meets a dead end."""
@@ -88,8 +99,9 @@ class RoundAndDescend:
     def _search(self, start: NDArray[np.intp], kicks: int) -> tuple[NDArray[np.intp], float]:
         found, loss = start, np.inf
         seed = self._seed + self._calls
+        search = LocalSearch(self._candidates, self._loss, seed=seed, max_kicks=kicks, side=self._side)
         with suppress(OutOfTime):  # what was found by then counts
-            for better, lower in LocalSearch(self._candidates, self._loss, seed=seed, max_kicks=kicks).run(start):
+            for better, lower in search.run(start):
                 found, loss = better, lower
         return found, loss
 
@@ -101,7 +113,7 @@ class RoundAndDescend:
         if self._walk is None and self._best is not None:
             self._walk = self._best, self._best_loss
         elif self._walk is None or self._idle >= PATIENCE:
-            search = LocalSearch(self._candidates, self._loss, seed=self._seed + self._calls)
+            search = LocalSearch(self._candidates, self._loss, seed=self._seed + self._calls, side=self._side)
             self._walk, self._idle = (search.scatter(choice, _SCATTERING_KICKS), np.inf), 0
         found, loss = self._search(self._walk[0], self._late_kicks)
         self._idle = 0 if loss < self._walk[1] else self._idle + 1
@@ -114,7 +126,9 @@ class RoundAndDescend:
         return self._loss.steps
 
     def round(self, x: FloatArray) -> NDArray[np.intp] | None:
-        """Acyclic choice near `x`, or None."""
+        """Acyclic choice near `x` that keeps the constraints, or None."""
+        if self._side is not None:
+            return kept_choice(self._candidates, self._side, x)
         offsets, n_nodes = self._candidates.offsets, self._candidates.n_nodes
         surest = np.argsort(-np.maximum.reduceat(x, offsets[:-1]), kind="stable")
         above = np.eye(n_nodes, dtype=bool)  # above[i, j]: j is i or an ancestor of i

@@ -17,7 +17,7 @@ _PLAIN = re.compile(r"[!-~]{1,255}")
 
 
 def nl_names(program: MixedIntegerProgram) -> list[str]:
-    r"""Names of the columns as a ``.col`` file can keep them, one a line: ``x17`` (its position) where one can't.
+    r"""Names of the columns as a ``.col`` file can keep them: without spaces, ``x17`` (its position) where none can.
 
     Examples
     --------
@@ -31,6 +31,7 @@ def nl_names(program: MixedIntegerProgram) -> list[str]:
     """
     count = program.c.size
     own = program.column_names or tuple(f"x{j}" for j in range(count))
+    own = tuple(name.replace(" ", "") for name in own)
     times = Counter(own)
     places = {f"x{j}": j for j in range(count)}
     return [

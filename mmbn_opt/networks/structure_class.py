@@ -15,6 +15,8 @@ import numpy as np
 from mmbn_opt._arguments import listed
 from mmbn_opt._budget import leave_in_time
 from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.networks.constraint_form import ModelNodes
+from mmbn_opt.networks.constraints import StructureConstraint, ruled_out
 from mmbn_opt.networks.structure import Structure, find_cycle
 
 __all__ = ["StructureClass"]
@@ -45,6 +47,7 @@ class StructureClass:
     partners_in_words : str
     class_in_every_set : bool
         Whether a feature that has parents has the class among them.
+    constraints : tuple of StructureConstraint
 
     Examples
     --------
@@ -60,6 +63,7 @@ class StructureClass:
     partners: tuple[tuple[int, ...], ...] | None = None
     partners_in_words: str = ""
     class_in_every_set: bool = False
+    constraints: tuple[StructureConstraint, ...] = ()
 
     def __str__(self) -> str:
         n, name = self.data.n_features, self.data.class_name
@@ -71,6 +75,8 @@ class StructureClass:
             if edges:
                 told = listed([f"{parent} -> {child}" for parent, child in edges], show=str)
                 words += f", {what} the edge{'s' if len(edges) > 1 else ''} {told}"
+        if self.constraints:
+            words += f", keeping {listed(map(str, self.constraints), show=str)}"
         if self.partners is not None:
             words += f"; a restricted class, every claim is within {self.partners_in_words}"
         return words
@@ -88,6 +94,13 @@ class StructureClass:
 
     def objection(self, structure: Structure) -> str | None:
         """Why a structure is not in the class; None where it is."""
+        if (reason := self.objection_to_edges(structure)) is not None:
+            return reason
+        found = (constraint.objection(structure, self.nodes) for constraint in self.constraints)
+        return next((reason for reason in found if reason is not None), None)
+
+    def objection_to_edges(self, structure: Structure) -> str | None:
+        """Why a structure is not in the class, the side constraints aside."""
         if structure.names != self.names:
             return f"it is over the nodes [{listed(structure.names)}], not over [{listed(self.names)}]"
         if cycle := find_cycle(structure.parents):
@@ -96,6 +109,20 @@ class StructureClass:
             if (reason := self._objection_to(node, parents)) is not None:
                 return reason
         return None
+
+    @property
+    def nodes(self) -> ModelNodes:
+        """The nodes that constraints speak of."""
+        return ModelNodes(self.names, tuple(self.data.cardinalities), self.data.n_features)
+
+    def ruled_out(self, node: int, parents: ParentSet) -> bool:
+        """Whether a constraint alone says that no structure gives a node these parents."""
+        return ruled_out(self.constraints, self.nodes, node, parents)
+
+    @property
+    def subsets_do(self) -> bool:
+        """Whether a part of a parent set is allowed wherever the set is."""
+        return all(constraint.closed for constraint in self.constraints)
 
     def _objection_to(self, node: int, parents: Sequence[int]) -> str | None:
         names, child, c = self.names, self.names[node], self.data.n_features
@@ -171,6 +198,8 @@ class StructureClass:
         feature.
         The required parents alone are a part of every set, so that sets without the class need no list.
         """
+        if not self.subsets_do:
+            return self._unlisted(sets)
         c, idle = self.data.n_features, set(self.idle())
         for node, options in enumerate(sets):
             listed, least = set(options), self._required(node)
@@ -184,7 +213,18 @@ class StructureClass:
                     continue
                 if any(tuple(p for p in wanted if p not in drop) in listed for drop in _parts(idle & set(wanted))):
                     continue
+                if self.ruled_out(node, wanted):
+                    continue
                 return f"{self._said(node, wanted)} is allowed, and no candidate stands for it"
+        return None
+
+    def _unlisted(self, sets: Sequence[Sequence[ParentSet]]) -> str | None:
+        """A parent set of the class that is no candidate itself: where a part of it may be no substitute."""
+        for node, options in enumerate(sets):
+            listed = set(options)
+            for wanted in self.parent_sets(node):
+                if wanted not in listed and not self.ruled_out(node, wanted):
+                    return f"{self._said(node, wanted)} is allowed, and is no candidate"
         return None
 
     def uncovered_by_scores(
@@ -194,12 +234,14 @@ class StructureClass:
 
         Each set that is no candidate needs one inside of it that scores as well; both scores are computed by `worth`.
         """
+        if not self.subsets_do:
+            return self._unlisted(sets), "none"
         missing = [
             (node, wanted)
             for node, options in enumerate(sets)
             for listed in [set(options)]
             for wanted in self.parent_sets(node)
-            if wanted not in listed
+            if wanted not in listed and not self.ruled_out(node, wanted)
         ]
         held = missing
         if len(missing) > SETS_HELD:

@@ -16,5 +16,7 @@ from mmbn_opt.programs.nonlinear import AlgebraicModel as AlgebraicModel
 from mmbn_opt.programs.nonlinear import ConstraintTargets as ConstraintTargets
 from mmbn_opt.programs.nonlinear import NonlinearProgram as NonlinearProgram
 from mmbn_opt.programs.nonlinear import PointEvaluation as PointEvaluation
+from mmbn_opt.programs.side import SideConstraints as SideConstraints
+from mmbn_opt.programs.side import SideRow as SideRow
 from mmbn_opt.programs.tree_proof import Children as Children
 from mmbn_opt.programs.tree_proof import TreeProof as TreeProof

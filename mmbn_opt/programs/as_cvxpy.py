@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.programs.convex import ConvexProgram
+from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
 
-__all__ = ["CvxpyModel", "cvxpy_model"]
+__all__ = ["CvxpyModel", "cvxpy_linear_model", "cvxpy_model"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,3 +104,35 @@ def cvxpy_model(program: ConvexProgram) -> CvxpyModel:
     return CvxpyModel(
         problem, w, slack, gamma, hinge_weight, linear_weight, margin_rows, scale, sample.astype(np.intp), rival
     )
+
+
+def cvxpy_linear_model(program: MixedIntegerProgram) -> Any:
+    """A mixed-integer program as a problem of cvxpy with one variable ``x``, a minimum.
+
+    Examples
+    --------
+    >>> program = MixedIntegerProgram(
+    ...     c=np.array([-1.0, -2.0]), A=sp.csr_array(np.array([[1.0, 1.0]])),
+    ...     row_lower=np.array([-np.inf]), row_upper=np.array([1.0]),
+    ...     col_lower=np.zeros(2), col_upper=np.ones(2), integrality=np.ones(2, dtype=bool))
+    >>> problem = cvxpy_linear_model(program)
+    >>> round(float(problem.solve(solver="HIGHS")), 6), problem.var_dict["x"].value.round().tolist()
+    (-2.0, [0.0, 1.0])
+    """
+    import cvxpy as cp
+
+    whole = np.nonzero(program.integrality)
+    x = cp.Variable(program.c.size, name="x", integer=whole if len(whole[0]) else False)
+    constraints = []
+    for lower, upper, body in (
+        (program.row_lower, program.row_upper, program.A),
+        (program.col_lower, program.col_upper, None),
+    ):
+        equal = np.flatnonzero((lower == upper) & np.isfinite(lower))
+        above = np.flatnonzero(np.isfinite(lower) & (lower != upper))
+        below = np.flatnonzero(np.isfinite(upper) & (lower != upper))
+        for rows, side, sign in ((equal, lower, 0), (above, lower, 1), (below, upper, -1)):
+            if len(rows):
+                left = x[rows] if body is None else body[rows] @ x
+                constraints.append(left == side[rows] if sign == 0 else sign * left >= sign * side[rows])
+    return cp.Problem(cp.Minimize(program.c @ x + program.offset), constraints)

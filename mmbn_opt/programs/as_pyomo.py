@@ -110,8 +110,10 @@ def pyomo_model(program: ConvexProgram, start: FloatArray | None = None) -> Pyom
     return PyomoModel(model, scale, sample.astype(np.intp), rival.astype(np.intp))
 
 
-def pyomo_linear_model(program: MixedIntegerProgram) -> Any:
+def pyomo_linear_model(program: MixedIntegerProgram, *, named: bool = False) -> Any:
     """The program as a model of Pyomo with variables ``x[j]``, constraints ``row[i]`` and a minimum ``objective``.
+
+    Where it is `named`, the indices are the program's names instead of numbers.
 
     Examples
     --------
@@ -128,14 +130,18 @@ def pyomo_linear_model(program: MixedIntegerProgram) -> Any:
     from pyomo.core.expr.numeric_expr import LinearExpression
 
     model = pyo.ConcreteModel()
+    own: Any = program.column_names if named else range(program.c.size)
+    rows: Any = program.row_names if named else range(program.A.shape[0])
+    place, row_place = {name: j for j, name in enumerate(own)}, {name: i for i, name in enumerate(rows)}
     model.x = pyo.Var(
-        range(program.c.size),
-        domain=lambda _, j: pyo.Integers if program.integrality[j] else pyo.Reals,
-        bounds=lambda _, j: (_side(float(program.col_lower[j])), _side(float(program.col_upper[j]))),
+        own,
+        domain=lambda _, j: pyo.Integers if program.integrality[place[j]] else pyo.Reals,
+        bounds=lambda _, j: (_side(float(program.col_lower[place[j]])), _side(float(program.col_upper[place[j]]))),
     )
-    columns = [model.x[j] for j in range(program.c.size)]
+    columns = [model.x[j] for j in own]
 
-    def row(_: Any, i: int) -> Any:
+    def row(_: Any, name: Any) -> Any:
+        i = row_place[name]
         part = slice(program.A.indptr[i], program.A.indptr[i + 1])
         total = LinearExpression(
             linear_coefs=program.A.data[part].tolist(), linear_vars=[columns[j] for j in program.A.indices[part]]
@@ -145,7 +151,7 @@ def pyomo_linear_model(program: MixedIntegerProgram) -> Any:
             return pyo.Constraint.Skip
         return total == lower if lower == upper else (lower, total, upper)
 
-    model.row = pyo.Constraint(range(program.A.shape[0]), rule=row)
+    model.row = pyo.Constraint(rows, rule=row)
     used = np.flatnonzero(program.c)
     model.objective = pyo.Objective(
         expr=LinearExpression(

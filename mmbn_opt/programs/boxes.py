@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import BoolArray, kernel
+from mmbn_opt.programs.side import SideConstraints
 
-__all__ = ["cluster_row", "pack_bits", "propagate", "split_box"]
+__all__ = ["cluster_row", "pack_bits", "propagate", "settle", "split_box"]
 
 Bits = NDArray[np.uint64]
 
@@ -76,6 +77,22 @@ def propagate(allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, roots: 
             k = roots[top]
             if k >= 0 and allowed[k] and _root_of_smaller(top, k, allowed, offsets, bits, below[top]):
                 changed = True
+    return True
+
+
+def settle(
+    allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, roots: NDArray[np.intp], side: SideConstraints | None
+) -> bool:
+    """`propagate`, and what side constraints take away, until nothing more goes; False if no choice is left."""
+    went = True
+    while went:
+        if not propagate(allowed, offsets, bits, roots):
+            return False
+        if side is None:
+            return True
+        alive, went = side.narrow(allowed)
+        if not alive:
+            return False
     return True
 
 

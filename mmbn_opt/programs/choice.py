@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.programs.base import PrimalHeuristic, ProgramKind, ProgramSize
+from mmbn_opt.programs.side import SideConstraints
 
 __all__ = ["ChoiceProgram", "ConcaveTerm", "GroupCuts", "WantedGroups"]
 
@@ -97,6 +98,8 @@ class ChoiceProgram:
         Of each node the column that makes it the root of a tree, or -1. Given where trees are worth the same from
         whichever node they hang: a solver may then leave out choices in which a node takes that column and a node
         of smaller number descends from it, since the tree that hangs from its smallest node is as good.
+    side : SideConstraints or None
+        What a choice has to keep besides being acyclic.
     primal_heuristic : PrimalHeuristic or None
         Turns a point into a feasible integral vector, as good as it can cheaply find, or None. It may remember calls;
         a solver calls a copy (``copy.copy``), which remembers none, so that equal runs get equal answers.
@@ -125,6 +128,7 @@ class ChoiceProgram:
     offset: float = 0.0
     column_names: tuple[str, ...] = ()
     root_columns: NDArray[np.intp] | None = None
+    side: SideConstraints | None = None
     primal_heuristic: PrimalHeuristic | None = None
 
     def __post_init__(self) -> None:
@@ -142,8 +146,12 @@ class ChoiceProgram:
 
     @property
     def kind(self) -> ProgramKind:
-        """`ProgramKind.LINEAR_CHOICE` where there is no term, which solvers of the general kind take as well."""
-        return ProgramKind.LINEAR_CHOICE if self.term is None else ProgramKind.IMPLICIT_CONCAVE
+        """`ProgramKind.LINEAR_CHOICE` where there is no term and nothing beside acyclicity ties the nodes' choices.
+
+        Solvers of the general kind take that as well.
+        """
+        free = self.term is None and self.side is None
+        return ProgramKind.LINEAR_CHOICE if free else ProgramKind.IMPLICIT_CONCAVE
 
     @property
     def n_columns(self) -> int:
@@ -172,7 +180,7 @@ class ChoiceProgram:
 
     @property
     def size(self) -> ProgramSize:
-        """Columns and explicit rows; neither the term nor acyclicity has rows."""
+        """Columns and explicit rows; the term, acyclicity and side constraints have none."""
         return ProgramSize(
             self.n_columns, self.n_columns, self.n_nodes + self.A.shape[0], self.n_columns + int(self.A.nnz)
         )
@@ -188,14 +196,22 @@ class ChoiceProgram:
         return float(self.c @ x) + self.offset - implicit
 
     def violation(self, x: FloatArray) -> float:
-        """Largest violation of a choice row, an explicit row, 0/1 or integrality at `x`; 1 more for a cyclic choice."""
+        """Largest violation of a choice row, an explicit row, 0/1 or integrality at `x`.
+
+        1 more for a choice that is cyclic or breaks a side constraint.
+        """
         sums = np.add.reduceat(x, self.offsets[:-1])
         parts = [np.abs(sums - 1.0), np.abs(x - np.round(x)), np.asarray(self.A @ x) - self.row_upper, -x, x - 1.0]
         worst = max(0.0, *(float(part.max()) for part in parts if part.size))
-        return worst if self.is_acyclic(self.choice(x)) else worst + 1.0
+        choice = self.choice(x)
+        return worst if self.is_acyclic(choice) and self.keeps_side(choice) else worst + 1.0
+
+    def keeps_side(self, choice: NDArray[np.intp]) -> bool:
+        """Whether a choice keeps the side constraints."""
+        return self.side is None or self.side.keeps(choice)
 
     def is_feasible(self, x: FloatArray, tolerance: float = 1e-6) -> bool:
-        """Whether `x` is an acyclic choice that keeps the explicit rows."""
+        """Whether `x` is an acyclic choice that keeps the explicit rows and the side constraints."""
         return bool(np.isfinite(x).all()) and self.violation(x) <= tolerance
 
     def polish(self, x: FloatArray, tolerance: float = 1e-5) -> FloatArray:

@@ -2,9 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-__all__ = ["safe_names"]
+__all__ = ["safe_names", "unique_names"]
 
 _LONGEST = 64
 
@@ -19,6 +19,22 @@ _WORDS = frozenset(
         "nan obj objective objsense one pl ranges rhs rows sec semi sos sos1 sos2 st subject such that to up",
     )
 )
+
+
+def unique_names(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, with ``#2`` and so on behind one that came before.
+
+    Examples
+    --------
+    >>> unique_names(["a", "b", "a"])
+    ('a', 'b', 'a#2')
+    """
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+    return tuple(found)
 
 
 def safe_names(names: Sequence[str], letter: str) -> list[str]:

@@ -2,9 +2,10 @@
 
 A box is a set of allowed columns of a `ChoiceProgram`. Whoever searches proposes multipliers; this module keeps the
 boxes, asks for every cut itself (it is handed points, node sets and multipliers, never coefficients), clips the
-multipliers and computes each bound by `lagrangian`. Boxes only ever shrink by a column that a bound, a forced cycle or
-a tree that is worth the same from a smaller root excludes, and are only ever parted by all allowed columns of one node,
-so that closed and open boxes cover the root: `TreeProof.bound` holds whatever the search did wrong.
+multipliers and computes each bound by `lagrangian`. Boxes only ever shrink by a column that a bound, a forced cycle, a
+side constraint or a tree that is worth the same from a smaller root excludes, and are only ever parted by all allowed
+columns of one node, so that closed and open boxes cover the root: whatever the search did wrong, `TreeProof.bound`
+holds.
 """
 
 import math
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import BoolArray, FloatArray
-from mmbn_opt.programs.boxes import cluster_row, pack_bits, propagate, split_box
+from mmbn_opt.programs.boxes import cluster_row, pack_bits, settle, split_box
 from mmbn_opt.programs.choice import ChoiceProgram, ConcaveTerm, GroupCuts, WantedGroups
 from mmbn_opt.programs.lagrangian import (
     choicewise_bound,
@@ -25,8 +26,12 @@ from mmbn_opt.programs.lagrangian import (
     maximum_structure,
     reduced_costs,
 )
+from mmbn_opt.programs.side import SideRow
 
 __all__ = ["Children", "TreeProof"]
+
+EMPTY_SHARE = 1e-7
+"""As a share of the sum, by how much rows must contradict each other for a box to be empty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +44,7 @@ class Children:
     columns : int array (n_children,)
     allowed : bool array (n_children, n_columns)
     dead : int array
-        Columns whose boxes hold no acyclic choice.
+        Columns whose boxes hold no acyclic choice that keeps the side constraints.
     """
 
     node: int
@@ -74,13 +79,17 @@ class TreeProof:
         self._asked: GroupCuts | None = None
         self._rise = np.empty(program.n_columns)
         self.allowed = np.ones(program.n_columns, dtype=bool)
-        self.feasible = bool(propagate(self.allowed, self.offsets, self.bits, self.roots))
+        self.feasible = self._settle(self.allowed)
         self.value = -math.inf
         self._open: dict[int, tuple[float, NDArray[np.uint8]]] = {}
         self._next = 0
         self._current = True
         self.closed = math.inf
         self.counts = {"bounds": 0, "fixed_columns": 0, "closed_boxes": 0, "cuts": 0}
+
+    def _settle(self, allowed: BoolArray) -> bool:
+        """Take away what no acyclic choice of a box that keeps the side constraints can have; False if none is left."""
+        return settle(allowed, self.offsets, self.bits, self.roots, self._program.side)
 
     def fork(self) -> "TreeProof":
         """Another proof in the same state: what is done to one does not touch the other."""
@@ -147,6 +156,13 @@ class TreeProof:
         self._rows[slot] = -self._program.A[[row]].toarray()[0]
         self._rhs[slot], self._group[slot] = -self._program.row_upper[row], -1
 
+    def set_side_row(self, slot: int, wanted: SideRow) -> None:
+        """Row of a side constraint, from the constraint."""
+        self._reserve(np.array([slot]))
+        assert self._program.side is not None
+        self._rows[slot], self._rhs[slot] = self._program.side.row(wanted)
+        self._group[slot] = -1
+
     # -- the current box --------------------------------------------------------------------------------------------
 
     def prove(self, slots: NDArray[np.int64], lam: FloatArray) -> float:
@@ -159,6 +175,22 @@ class TreeProof:
         self._last = float(bound)
         self.value = max(self.value, self._last)
         return self._last
+
+    def rule_out(self, slots: NDArray[np.int64], ray: FloatArray) -> None:
+        """Empty the current box where multipliers of its rows without a loss show that no choice keeps them all."""
+        plain = self._group[slots] < 0
+        slots, ray = slots[plain], np.maximum(ray[plain], 0.0)
+        if not ray.any():
+            return
+        ray = ray / ray.max()
+        free = np.zeros(len(self.allowed))
+        excess = choicewise_bound(
+            free, self.offsets, self.allowed, self._rows, self._rhs, self._group, self.n_groups, slots, ray,
+            np.empty(len(free)),
+        )  # fmt: skip
+        scale = 1.0 + float(ray @ np.abs(self._rhs[slots]))
+        if excess > EMPTY_SHARE * scale:
+            self.feasible = False
 
     def prove_by_branching(self, slots: NDArray[np.int64], lam: FloatArray, hub: int) -> NDArray[np.intp] | None:
         """Raise the current box's bound by a maximum branching in place of the choice-wise minimum.
@@ -189,7 +221,7 @@ class TreeProof:
             self.closed = min(self.closed, float((self._last + self._rise[over]).min()))
             self.counts["fixed_columns"] += int(over.sum())
             self.allowed[over] = False
-            self.feasible = bool(propagate(self.allowed, self.offsets, self.bits, self.roots))
+            self.feasible = self._settle(self.allowed)
         return self.feasible
 
     def split(self, node: int) -> Children:
@@ -198,6 +230,8 @@ class TreeProof:
         columns = first + np.flatnonzero(self.allowed[first:last])
         boxes = np.empty((len(columns), len(self.allowed)), dtype=bool)
         alive = split_box(self.allowed, columns, node, self.offsets, self.bits, self.roots, boxes)
+        if self._program.side is not None:
+            alive = np.array([bool(a) and self._settle(box) for a, box in zip(alive, boxes, strict=True)], dtype=bool)
         return Children(node, columns[alive], boxes[alive], columns[~alive])
 
     def evaluate(self, children: Children, slots: NDArray[np.int64], lam: FloatArray) -> FloatArray:
@@ -219,7 +253,7 @@ class TreeProof:
         if len(gone):
             self.counts["fixed_columns"] += len(gone)
             self.allowed[gone] = False
-            self.feasible = bool(propagate(self.allowed, self.offsets, self.bits, self.roots))
+            self.feasible = self._settle(self.allowed)
         return self.feasible
 
     def commit(self, children: Children, bounds: FloatArray, cutoff: float) -> list[int]:
@@ -257,7 +291,7 @@ class TreeProof:
         assert not self._current, "the current box is not done"
         self.value, packed = self._open.pop(number)
         self.allowed = np.unpackbits(packed, count=len(self.allowed)).astype(bool)
-        self.feasible = bool(propagate(self.allowed, self.offsets, self.bits, self.roots))
+        self.feasible = self._settle(self.allowed)
         self._current = True
 
     def drop(self, number: int) -> None:

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from mmbn_opt._budget import Budget, OutOfTime, leaving_when, now
 from mmbn_opt.formulations.base import Formulation
+from mmbn_opt.formulations.structure.constrained import SideConstrained
 from mmbn_opt.programs.base import Program, ProgramKind
 from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.result import Check, CheckSubject
-from mmbn_opt.results.status import TerminationStatus
+from mmbn_opt.results.status import BoundKind, TerminationStatus
 from mmbn_opt.results.trace import TraceRecord, TraceRecorder
 from mmbn_opt.solvers.base import Solver, SolverEvent, SolverResult
 from mmbn_opt.solvers.ending import ABSOLUTE_FLOOR, OBJECTIVE_TOLERANCE, Tolerances
+from mmbn_opt.solving.conflicts import contradiction, feasible_model
 
 __all__ = ["RunCallback", "SolveState"]
 
@@ -167,6 +169,18 @@ class SolveState:
             self.tolerances = replace(self.tolerances, scale=formulation.scale)
         self.offer(trivial.model, trivial.source, event="start", dual=bound, at=0.0)
 
+    def offer_feasible(self) -> None:
+        """Offer a model that keeps the side constraints, where the trivial one does not."""
+        model = feasible_model(self.formulation, self.budget)
+        if model is not None:
+            self.offer(model, "a feasible structure", event="start")
+
+    def refuse_contradiction(self, answer: SolverResult) -> None:
+        """Raise `InfeasibleError` where the solver found that no structure keeps the side constraints."""
+        empty = answer.termination_status is TerminationStatus.INFEASIBLE and self.best_violation > 0
+        if empty and isinstance(self.formulation, SideConstrained):
+            raise contradiction(self.formulation, self.budget)
+
     def offer_starts(self, starts: Iterable[Any] | None, seed: int) -> None:
         """Offer the caller's models, and what the formulation's heuristics find."""
         formulation = self.formulation
@@ -184,7 +198,7 @@ class SolveState:
     def call(self, engine: Solver, program: Program) -> SolverResult:
         """Run the solver on what is left of the budget and take what it found."""
         settings = engine if self.budget.limit is None else replace(engine, time_limit=self.budget.left())
-        start = None if self.best is None else self.formulation.encode(self.best, self.kind)
+        start = None if self.best is None or self._broken else self.formulation.encode(self.best, self.kind)
         answer = settings.solve(program, callback=lambda event: self.on_event(event, engine.name), start=start)
         if answer.solution is not None:
             self._take(self.formulation.recover(answer.solution), engine.name)
@@ -193,12 +207,19 @@ class SolveState:
             self.offer_bound(self.formulation.sense.sign * dual, engine.name)
         return answer
 
+    @property
+    def _broken(self) -> bool:
+        """Whether the best model breaks constraints where that is no matter of degree: it is none then."""
+        return self.best_violation > 0 and self.formulation.bound_kind is BoundKind.EXACT
+
     def termination(self, answer: SolverResult | None) -> TerminationStatus:
         """Why the run ended; OPTIMAL only when the recomputed gap is closed."""
         if answer is not None and answer.termination_status in (
             TerminationStatus.INFEASIBLE,
             TerminationStatus.UNBOUNDED,
         ):
+            if self._broken:
+                self.best = None
             return answer.termination_status if self.best is None else TerminationStatus.NUMERICAL_ERROR
         claimed = answer is not None and answer.termination_status is TerminationStatus.OPTIMAL
         if self.closed() or (claimed and self.tolerances.closed(self.bounds)):

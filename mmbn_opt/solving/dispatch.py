@@ -9,7 +9,10 @@ from mmbn_opt._arguments import check_arguments
 from mmbn_opt._budget import Budget, OutOfTime, leaving_when
 from mmbn_opt.exceptions import InputError, MissingDependencyError
 from mmbn_opt.formulations.base import Formulation
+from mmbn_opt.formulations.given_program import GivenProgram
 from mmbn_opt.programs.base import ProgramKind, ProgramSize
+from mmbn_opt.programs.choice import ChoiceProgram
+from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
 from mmbn_opt.results.result import Result
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.ending import Tolerances
@@ -48,7 +51,7 @@ class AutoRule:
 
     def chosen_for(self, formulation: Formulation) -> bool:
         """Whether it is about such a formulation; its size is estimated only where the rule asks for it."""
-        if self.kind not in formulation.emits or not self.suits(formulation):
+        if self.kind not in formulation.kinds or not self.suits(formulation):
             return False
         if self.where_installed and not get_solver_class(self.solver).availability().available:
             return False
@@ -186,17 +189,30 @@ def choose_solver(
     else:
         name = solver_name(solver)
         found = get_solver_class(_BY_OTHER_NAME.get((name, *formulation.emits), name))
-    shared = formulation.emits & found.accepts
+    shared = formulation.kinds & found.accepts
     if not shared:
         raise InputError(
-            f"{type(formulation).__name__} emits {sorted(map(str, formulation.emits))}, but {name!r} accepts "
-            f"{sorted(map(str, found.accepts))}. See mmbn_opt.solvers()."
+            f"{_said_kinds(formulation)}, but {name!r} accepts {sorted(map(str, found.accepts))}; "
+            f"{_who_accepts(formulation)}. See mmbn_opt.solvers()."
         )
     return found, min(shared, key=str), "named by the caller"
 
 
+def _said_kinds(formulation: Formulation) -> str:
+    """What a formulation emits, and that its constraints leave nothing else where it is so."""
+    constrained = formulation.kinds < formulation.emits
+    name = type(formulation).__name__ + (" with these constraints" if constrained else "")
+    return f"{name} emits {sorted(map(str, formulation.kinds))}"
+
+
+def _who_accepts(formulation: Formulation) -> str:
+    """Solvers here that can take a formulation."""
+    fit = [info.name for info in solver_table() if info.available and formulation.kinds & info.accepts]
+    return f"{', '.join(fit) if fit else 'no solver here'} can"
+
+
 def solve(
-    formulation: Formulation,
+    formulation: Formulation | MixedIntegerProgram | ChoiceProgram,
     solver: str | Solver = "auto",
     *,
     time_limit: float | None = None,
@@ -210,14 +226,15 @@ def solve(
     starts: Any = None,
     validation: Any = None,
 ) -> Result:
-    """Solve a formulation and certify the answer.
+    """Solve a formulation, or a program of one's own, and certify the answer.
 
     One wall-clock budget covers building, start heuristics, solving and polishing. A KeyboardInterrupt ends the run
     with status INTERRUPTED; the best model and the bound so far are returned.
 
     Parameters
     ----------
-    formulation : Formulation
+    formulation : Formulation, MixedIntegerProgram or ChoiceProgram
+        A program is solved as it is, a minimum; the model is then its vector (`GivenProgram`).
     solver : str or Solver
         Name (see `mmbn_opt.solvers`; hyphens count as underscores), ``"auto"``, or a configured solver. What is given
         here wins over what a configured solver says; what is not given (None) stays as the solver says, and is else the
@@ -266,7 +283,7 @@ def solve(
 
 
 def start(
-    formulation: Formulation,
+    formulation: Formulation | MixedIntegerProgram | ChoiceProgram,
     solver: str | Solver = "auto",
     *,
     time_limit: float | None = None,
@@ -305,7 +322,7 @@ def start(
 
 
 def make_job(
-    formulation: Formulation,
+    formulation: Formulation | MixedIntegerProgram | ChoiceProgram,
     solver: str | Solver,
     settings: SolveSettings,
     *,
@@ -321,6 +338,8 @@ def make_job(
         As in `solve`.
     settings : SolveSettings
     """
+    if isinstance(formulation, (MixedIntegerProgram, ChoiceProgram)):
+        formulation = GivenProgram(formulation)
     budget = Budget(settings.used(solver)["time_limit"])
     with leaving_when(budget.over):
         try:

@@ -96,6 +96,8 @@ class Job:
         with until_interrupted() as cut, noting_signals(state.request_stop), asked:
             with interruptible(BUILD_PATIENCE_SEC):
                 state.offer_trivial()
+                if state.best_violation > 0:
+                    state.offer_feasible()
                 with leaving_when(state.no_leave), suppress(OutOfTime):
                     state.offer_starts(self.starts, self.seed)
                     seconds["heuristics"] = state.budget.elapsed()
@@ -107,6 +109,7 @@ class Job:
                 before = state.budget.elapsed()
                 with interruptible(SOLVE_PATIENCE_SEC):
                     answer = state.call(self.engine, program)
+                state.refuse_contradiction(answer)
                 seconds["solve"] = state.budget.elapsed() - before
         state.interrupted |= bool(cut)
         return program, answer

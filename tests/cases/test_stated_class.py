@@ -2,44 +2,19 @@
 
 import itertools
 
-import numpy as np
 import pandas as pd
 import pytest
 from enumeration import MARGINS, SCORES, Problem, random_problem
+from stated_problems import formulation_of
 
 import mmbn_opt as mm
 from mmbn_opt.data.discrete import DiscreteDataset
-from mmbn_opt.data.variable import DiscreteVariable
-from mmbn_opt.networks.smoothing import Dirichlet, Laplace
 from mmbn_opt.results.status import TerminationStatus
 
 ROW_SOLVERS = ("highs", "scip", "cbc", "scipy")
 SOLVERS = dict.fromkeys(MARGINS, ("branch_and_cut", "auto", "scip_cuts", *ROW_SOLVERS)) | {
     score: ("branch_and_cut", "subset_search", "auto", *ROW_SOLVERS) for score in SCORES if score not in MARGINS
 }
-
-
-def formulation_of(problem: Problem):
-    """The problem as a user states it."""
-    names = [*(f"x{j}" for j in range(len(problem.card) - 1)), "class"]
-    table = np.array(problem.rows, dtype=np.int32)
-    data = DiscreteDataset(
-        np.asfortranarray(table[:, :-1]),
-        table[:, -1].copy(),
-        tuple(DiscreteVariable(name, tuple(range(r))) for name, r in zip(names[:-1], problem.card, strict=False)),
-        DiscreteVariable("class", tuple(range(problem.card[-1]))),
-        np.array(problem.weights),
-    )
-    shared = {
-        "max_parents": problem.max_parents,
-        "required_edges": tuple((names[a], names[b]) for a, b in problem.required),
-        "forbidden_edges": tuple((names[a], names[b]) for a, b in problem.forbidden),
-    }
-    if problem.score in MARGINS:
-        make = mm.SoftMarginStructure if problem.score == "sm" else mm.BinarySoftMarginStructure
-        smoothing = Laplace(problem.pseudo) if problem.prior_ess is None else Dirichlet(problem.prior_ess)
-        return make(data, gamma=problem.gamma, smoothing=smoothing, **shared)
-    return mm.DecomposableStructure(data, score=problem.score, ess=problem.ess, **shared)
 
 
 def hold(problem: Problem, solvers: tuple[str, str]) -> None:

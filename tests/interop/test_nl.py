@@ -8,7 +8,7 @@ from conformance.test_random_programs import Drawn, drawn
 from hypothesis import given, settings
 
 import mmbn_opt as mm
-from mmbn_opt.interop.nl import write_nl
+from mmbn_opt.interop.nl import nl_names, write_nl
 from mmbn_opt.interop.programs import write_program
 from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
 from mmbn_opt.results.status import TerminationStatus
@@ -46,7 +46,7 @@ def check(program, path, expected, optimum):
             write_nl(program, path)
         return
     write_nl(program, path)
-    names = program.column_names or tuple(f"x{j}" for j in range(program.c.size))
+    names = nl_names(program)
     status, objective, point = read_and_solve(path, names)
     assert str(expected) in STATUS[status]
     if optimum is not None:
@@ -74,7 +74,7 @@ def test_a_formulations_columns_are_found_again(tmp_path) -> None:
     formulation = mm.SoftMarginStructure(data)
     path = tmp_path / "corral.nl"
     program = write_program(formulation, path, file_format="nl")
-    status, objective, point = read_and_solve(path, program.column_names)
+    status, objective, point = read_and_solve(path, nl_names(program))
     assert status == "optimal"
     # Optimum of corral at p = 0.9 with two parents, found by enumeration elsewhere.
     assert -objective == pytest.approx(261.1347997401562, rel=1e-6)

@@ -38,6 +38,8 @@ Acyclicity = Literal["auto", "order", "order-printed", "cluster"]
 
 MAX_CLUSTER_NODES = 12
 
+RowSubject = tuple[str, tuple[int, ...]]
+
 
 @dataclass(frozen=True, eq=False)
 class AcyclicityRows:
@@ -51,6 +53,8 @@ class AcyclicityRows:
         Nodes with an order column.
     order_upper : float
         Upper bound of the order columns.
+    what : tuple of (str, tuple of int)
+        Of each row its kind and the nodes that it is about, for its name.
     """
 
     matrix: sp.csr_array
@@ -58,6 +62,7 @@ class AcyclicityRows:
     upper: NDArray[np.float64]
     ordered: tuple[int, ...]
     order_upper: float
+    what: tuple[RowSubject, ...] = ()
 
 
 def resolve(acyclicity: str) -> Acyclicity:
@@ -97,8 +102,12 @@ class _RowList:
         self.values: list[NDArray[np.float64]] = []
         self.lower: list[float] = []
         self.upper: list[float] = []
+        self.what: list[RowSubject] = []
 
-    def add(self, parts: list[tuple[NDArray[np.intp], float]], lower: float, upper: float) -> None:
+    def add(
+        self, parts: list[tuple[NDArray[np.intp], float]], lower: float, upper: float, kind: str, *nodes: int
+    ) -> None:
+        self.what.append((kind, nodes))
         for columns, value in parts:
             self.rows.append(np.full(len(columns), len(self.lower), dtype=np.intp))
             self.columns.append(columns)
@@ -126,23 +135,23 @@ def acyclicity_rows(candidates: CandidateParents, form: str) -> AcyclicityRows:
             for j in ordered:
                 if i != j:
                     _order_row(rows, candidates, columns_with, ordered, i, j, big=2 * height, step=1.0)
-        return AcyclicityRows(rows.matrix(candidates.n_columns + len(ordered)), *_sides(rows), ordered, height)
+        matrix = rows.matrix(candidates.n_columns + len(ordered))
+        return AcyclicityRows(matrix, *_sides(rows), ordered, height, tuple(rows.what))
     if candidates.class_parents_block_features:
         _class_rows(rows, candidates, columns_with)
     nodes = _cyclic_nodes(candidates)
     if form == "cluster":
         _cluster_rows(rows, candidates, nodes)
-        return AcyclicityRows(rows.matrix(candidates.n_columns), *_sides(rows), (), 0.0)
+        return AcyclicityRows(rows.matrix(candidates.n_columns), *_sides(rows), (), 0.0, tuple(rows.what))
     ordered = tuple(nodes)
     for i in ordered:
         for j in ordered:
             if i != j and len(columns_with[i, j]):
                 _order_row(rows, candidates, columns_with, ordered, i, j, big=float(len(ordered)), step=1.0)
                 if i < j and len(columns_with[j, i]):
-                    rows.add([(columns_with[i, j], 1.0), (columns_with[j, i], 1.0)], -np.inf, 1.0)
-    return AcyclicityRows(
-        rows.matrix(candidates.n_columns + len(ordered)), *_sides(rows), ordered, float(max(len(ordered) - 1, 0))
-    )
+                    rows.add([(columns_with[i, j], 1.0), (columns_with[j, i], 1.0)], -np.inf, 1.0, "one_way", i, j)
+    matrix = rows.matrix(candidates.n_columns + len(ordered))
+    return AcyclicityRows(matrix, *_sides(rows), ordered, float(max(len(ordered) - 1, 0)), tuple(rows.what))
 
 
 def _sides(rows: _RowList) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -174,7 +183,7 @@ def _order_row(
     """``o[j] - o[i] - big a[i, j] >= step - big``."""
     order_j = np.array([candidates.n_columns + ordered.index(j)], dtype=np.intp)
     order_i = np.array([candidates.n_columns + ordered.index(i)], dtype=np.intp)
-    rows.add([(columns_with[i, j], -big), (order_j, 1.0), (order_i, -1.0)], step - big, np.inf)
+    rows.add([(columns_with[i, j], -big), (order_j, 1.0), (order_i, -1.0)], step - big, np.inf, "order", i, j)
 
 
 def _class_rows(
@@ -187,7 +196,7 @@ def _class_rows(
         if len(as_parent):
             empty = candidates.column_of.get((j, ()))
             own = np.array([] if empty is None else [empty], dtype=np.intp)
-            rows.add([(as_parent, 1.0), (own, -1.0)], -np.inf, 0.0)
+            rows.add([(as_parent, 1.0), (own, -1.0)], -np.inf, 0.0, "parent_of_class", j)
 
 
 def _cluster_rows(rows: _RowList, candidates: CandidateParents, nodes: list[int]) -> None:
@@ -204,7 +213,7 @@ def _cluster_rows(rows: _RowList, candidates: CandidateParents, nodes: list[int]
     for size in range(2, len(nodes) + 1):
         for cluster in combinations(nodes, size):
             outside = np.isin(owner, cluster) & ~members[:, cluster].any(axis=1)
-            rows.add([(np.flatnonzero(outside), 1.0)], 1.0, np.inf)
+            rows.add([(np.flatnonzero(outside), 1.0)], 1.0, np.inf, "cluster", *cluster)
 
 
 def order_values(structure: Structure, rows: AcyclicityRows) -> NDArray[np.float64]:

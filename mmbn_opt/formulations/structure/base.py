@@ -7,15 +7,16 @@ from functools import cached_property
 from typing import Any
 
 from ..._arguments import check_fields, whole
-from ..._arrays import FloatArray
 from ...data.counts import refuse_large_tables
 from ...exceptions import InputError
 from ...heuristics.local_search import LocalSearch
 from ...heuristics.sparse_candidates import CandidateRestriction
 from ...heuristics.trees import naive_bayes, tan_cmi
 from ...networks.candidates import CandidateParents
+from ...networks.constraint_form import ModelNodes
+from ...networks.constraints import StructureConstraint
 from ...networks.network import BayesianNetwork
-from ...networks.parent_families import EdgeRules, Family, margin_families, refuse_columns
+from ...networks.parent_families import EdgeRules, Family, all_families, margin_families, refuse_columns
 from ...networks.smoothing import Smoothing, as_smoothing
 from ...networks.structure import Structure, find_cycle
 from ...networks.structure_class import StructureClass
@@ -46,12 +47,14 @@ class StructureFormulation(ParentSetFormulation, DiscreteFormulation):
     max_rows: int = 1_000_000
     max_nonzeros: int = 30_000_000
     restriction: CandidateRestriction | None = None
+    constraints: tuple[StructureConstraint, ...] = ()
 
     def __post_init__(self) -> None:
         check_fields(self)
         object.__setattr__(self, "max_parents", whole("max_parents", self.max_parents, 1))
         object.__setattr__(self, "required_edges", tuple((str(a), str(b)) for a, b in self.required_edges))
         object.__setattr__(self, "forbidden_edges", tuple((str(a), str(b)) for a, b in self.forbidden_edges))
+        object.__setattr__(self, "constraints", tuple(self.constraints))
         resolve(self.acyclicity)
         as_smoothing(self.smoothing)
         self.data.require_learnable()
@@ -67,6 +70,7 @@ class StructureFormulation(ParentSetFormulation, DiscreteFormulation):
                 f"The restriction is for {len(self.restriction.partners) - 1} features, the data have "
                 f"{self.data.n_features}; make it from these data."
             )
+        self._check_constraints()
 
     @cached_property
     def prior(self) -> Smoothing:
@@ -83,7 +87,13 @@ class StructureFormulation(ParentSetFormulation, DiscreteFormulation):
             self.forbidden_edges,
             None if self.restriction is None else self.restriction.partners,
             str(self.restriction or ""),
+            constraints=self.constraints,
         )
+
+    @property
+    def model_nodes(self) -> ModelNodes:
+        """The nodes that constraints speak of."""
+        return self.structure_class.nodes
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -109,11 +119,13 @@ class StructureFormulation(ParentSetFormulation, DiscreteFormulation):
         rules = EdgeRules.of(self.structure_class.names, self.required_edges, self.forbidden_edges, notes)
         listed = self._families(rules)
         refuse_columns(listed, max_columns=self.max_columns)
-        return CandidateParents.of_families(listed, rules)
+        return self._admitted(CandidateParents.of_families(listed, rules))
 
     def _families(self, rules: EdgeRules) -> list[list[Family]]:
         """Families of the parent sets to choose from: for a margin score."""
         within = None if self.restriction is None else self.restriction.partners
+        if not self._subsets_do:
+            return all_families(self.data.n_features, self.max_parents, None, within, rules)
         return margin_families(self.data.n_features, self.max_parents, self.usable_features, within, rules)
 
     def _structure(self, model: BayesianNetwork) -> Structure:
@@ -123,17 +135,17 @@ class StructureFormulation(ParentSetFormulation, DiscreteFormulation):
         """Network with the smoothed maximum-likelihood parameters."""
         return BayesianNetwork.fit(structure, self.merged, self.prior)
 
-    def recover(self, solution: FloatArray) -> BayesianNetwork:
+    def recover(self, solution: Any) -> BayesianNetwork:
         """Network whose parent sets are the columns nearest to 1."""
         return self.model_of(self.structure_of(self.chosen(solution)))
 
-    def choice_of(self, structure: Structure) -> Choice:
-        """Columns that stand for a structure; `InputError` when it is outside the model class."""
-        self._require_membership(structure)
+    def _columns_of(self, structure: Structure) -> Choice:
+        """Columns that stand for a structure, whether it keeps the constraints or not."""
+        self._require_edges(structure)
         return self.candidates.choice(structure.parents, self.structure_class.idle())
 
-    def _require_membership(self, structure: Structure) -> None:
-        if (reason := self.structure_class.objection(structure)) is not None:
+    def _require_edges(self, structure: Structure) -> None:
+        if (reason := self.structure_class.objection_to_edges(structure)) is not None:
             raise InputError(f"The structure is outside the model class: {reason}.")
 
     def adopt(self, model: Any, kind: ProgramKind) -> BayesianNetwork:
@@ -141,10 +153,14 @@ class StructureFormulation(ParentSetFormulation, DiscreteFormulation):
         return self.model_of(moved_start(model, self.structure_class.names, self.nearest))
 
     def trivial_start(self) -> Start:
-        """The empty graph, or the required edges alone."""
+        """The empty graph, or the required edges alone; where these break a constraint, what is near and keeps it."""
         empty = self._fewest_parents()
         assert not find_cycle(empty)
         structure = Structure(self.data.feature_names, self.data.class_name, tuple(empty))
+        if not self._subsets_do and self.broken(structure) is not None:
+            kept = self._kept(empty)
+            if kept is not None:
+                return Start(self.model_of(self.structure_of(kept)), "near the empty graph")
         return Start(self.model_of(structure), "empty graph")
 
     def _fewest_parents(self) -> list[tuple[int, ...]]:
@@ -160,10 +176,12 @@ class StructureFormulation(ParentSetFormulation, DiscreteFormulation):
             model = self.model_of(structure)
             value = self.evaluate(model)
             yield Start(model, name)
-            if value > best_value:
+            if value > best_value and self.broken(structure) is None:
                 best, best_value = structure, value
         start = best if best is not None else self.trivial_start().model.structure
-        search = LocalSearch(self.candidates, self._loss(), seed=seed, deadline=deadline)
+        if self.broken(start) is not None:
+            return
+        search = LocalSearch(self.candidates, self._loss(), seed=seed, deadline=deadline, side=self.side)
         for choice, _ in search.run(self.choice_of(start)):
             yield Start(self.model_of(self.structure_of(choice)), "local_search")
 
@@ -171,6 +189,9 @@ class StructureFormulation(ParentSetFormulation, DiscreteFormulation):
         """A structure of the class, by its candidates, that keeps what it can of the one given."""
         parents = self.structure_class.nearest(structure.parents)
         inside = Structure(self.data.feature_names, self.data.class_name, parents)
+        if self.constraints and self.broken(inside) is not None:
+            kept = self._kept(parents)
+            return self.trivial_start().model.structure if kept is None else self.structure_of(kept)
         return self.structure_of(self.choice_of(inside))
 
     def check(self, model: BayesianNetwork) -> tuple[Check, ...]:

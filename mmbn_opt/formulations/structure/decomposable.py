@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ..._arguments import checked_number, choice_of, listed
 from ..._arrays import FloatArray
 from ...exceptions import InputError, SizeLimitError
-from ...heuristics.order_search import OrderSearch
 from ...heuristics.sparse_candidates import restrict_candidates
 from ...heuristics.trees import naive_bayes, tan_cmi
 from ...networks.candidates import CandidateParents, refuse_large_choice
@@ -118,7 +117,8 @@ class DecomposableStructure(SumOfScores, StructureFormulation):
 
     def _families(self, rules: EdgeRules) -> list[list[Family]]:
         within = None if self.restriction is None else self.restriction.partners
-        shape = self.data.n_features, self.max_parents, self.usable_features, within, rules
+        usable = self.usable_features if self._subsets_do else None
+        shape = self.data.n_features, self.max_parents, usable, within, rules
         return margin_families(*shape, twins=False) if self.parent_sets == "margin" else all_families(*shape)
 
     @cached_property
@@ -126,14 +126,14 @@ class DecomposableStructure(SumOfScores, StructureFormulation):
         rules = EdgeRules.of(self.structure_class.names, self.required_edges, self.forbidden_edges)
         listed = self._families(rules)
         refuse_columns(listed, max_columns=max(self.max_columns, MOST_SCORED))
-        return CandidateParents.of_families(listed, rules)
+        return self._admitted(CandidateParents.of_families(listed, rules))
 
     @cached_property
     def _scored(self) -> tuple[CandidateParents, FloatArray]:
         """Candidates that no subset of theirs equals or beats, and their local scores."""
         everything = self._every_candidate
         scores = local_scores(self.merged, everything, self.score, self.ess)
-        useless = dominated_columns(everything, scores)
+        useless = dominated_columns(everything, scores) if self._subsets_do else np.zeros(len(scores), dtype=bool)
         kept = everything.without(useless)
         if kept.n_columns > self.max_columns:
             raise SizeLimitError(
@@ -147,9 +147,11 @@ class DecomposableStructure(SumOfScores, StructureFormulation):
         """Local score of every column, in nats: `column_scores`."""
         return self.column_scores
 
-    def choice_of(self, structure: Structure) -> NDArray[np.intp]:
+    def _columns_of(self, structure: Structure) -> NDArray[np.intp]:
         """Columns of a structure; a parent set that was left out is replaced by its best subset."""
-        self._require_membership(structure)
+        if not self._subsets_do:
+            return super()._columns_of(structure)
+        self._require_edges(structure)
         chosen = []
         for node, parents in enumerate(structure.parents):
             inside = [s for s in self.candidates.sets[node] if set(s) <= set(parents)]
@@ -182,7 +184,10 @@ class DecomposableStructure(SumOfScores, StructureFormulation):
 
         Where a maximum branching is the optimum (`solved_by_branching`) there is nothing to search for.
         """
-        best = self.choice_of(self.trivial_start().model.structure)
+        trivial = self.trivial_start().model.structure
+        if self.broken(trivial) is not None:
+            return
+        best = self.choice_of(trivial)
         for name, make in (("naive_bayes", naive_bayes), ("tan_cmi", tan_cmi)):
             structure = self.nearest(make(self.merged))
             choice = self.choice_of(structure)
@@ -191,8 +196,8 @@ class DecomposableStructure(SumOfScores, StructureFormulation):
                 best = choice
         if self.solved_by_branching:
             return
-        for choice, _ in OrderSearch(self.candidates, -self.local_scores, seed=seed, deadline=deadline).run(best):
-            yield Start(self.model_of(self.structure_of(choice)), "order_search")
+        for choice, name in self._searched(best, seed, deadline):
+            yield Start(self.model_of(self.structure_of(choice)), name)
 
     @cached_property
     def solved_by_branching(self) -> bool:
@@ -201,7 +206,9 @@ class DecomposableStructure(SumOfScores, StructureFormulation):
         The optimum is then the best of one maximum branching for each parent set of the class (Edmonds 1967).
         """
         c = self.candidates.class_index
-        return all(not s or (c in s and len(s) <= 2) for options in self.candidates.sets[:c] for s in options)
+        return self.side is None and all(
+            not s or (c in s and len(s) <= 2) for options in self.candidates.sets[:c] for s in options
+        )
 
     def evaluate(self, model: BayesianNetwork) -> float:
         """Score of a network's structure on the data."""

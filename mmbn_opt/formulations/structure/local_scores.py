@@ -12,8 +12,9 @@ from ..._arguments import check_fields, listed, shown, whole
 from ..._arrays import FloatArray
 from ..._budget import leave_in_time
 from ...exceptions import InputError, SizeLimitError
-from ...heuristics.order_search import OrderSearch
 from ...networks.candidates import CandidateParents
+from ...networks.constraint_form import ModelNodes
+from ...networks.constraints import StructureConstraint, ruled_out
 from ...networks.parent_families import EdgeRules
 from ...networks.structure import Structure, find_cycle
 from ...programs.base import ProgramKind
@@ -85,6 +86,7 @@ class LocalScoreStructure(SumOfScores):
     acyclicity: str = "auto"
     required_edges: tuple[tuple[str, str], ...] = ()
     forbidden_edges: tuple[tuple[str, str], ...] = ()
+    constraints: tuple[StructureConstraint, ...] = ()
     max_columns: int = 2_000_000
     max_rows: int = 1_000_000
     max_nonzeros: int = 30_000_000
@@ -98,6 +100,7 @@ class LocalScoreStructure(SumOfScores):
             object.__setattr__(self, "max_parents", whole("max_parents", self.max_parents, 1))
         object.__setattr__(self, "required_edges", tuple((str(a), str(b)) for a, b in self.required_edges))
         object.__setattr__(self, "forbidden_edges", tuple((str(a), str(b)) for a, b in self.forbidden_edges))
+        object.__setattr__(self, "constraints", tuple(self.constraints))
         resolve(self.acyclicity)
         check_local_scores(self.local_scores)
         total = sum(map(len, self.local_scores.values()))
@@ -107,6 +110,12 @@ class LocalScoreStructure(SumOfScores):
                 "sets that score no better than a subset of theirs, or raise max_columns."
             )
         EdgeRules.of(self.node_names, self.required_edges, self.forbidden_edges)
+        self._check_constraints()
+
+    @property
+    def model_nodes(self) -> ModelNodes:
+        """The variables; none of them is the class, and nothing is known of their states."""
+        return ModelNodes(self.node_names)
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -169,10 +178,10 @@ class LocalScoreStructure(SumOfScores):
                     f"Variable {shown(self.node_names[node])} has no parent set left that keeps max_parents, "
                     "required_edges and forbidden_edges; relax these, or give it a score for one."
                 )
-        everything = CandidateParents(tuple(tuple(options) for options in allowed))
-        scores = np.array([score for options in allowed for score in options.values()])
+        everything = self._admitted(CandidateParents(tuple(tuple(options) for options in allowed)))
+        scores = np.array([allowed[node][s] for node, s in everything.columns])
         width = everything.parent_array.shape[1]
-        if width > WIDEST or (everything.n_nodes + 1) ** (width + 1) >= 2**63:
+        if not self._subsets_do or width > WIDEST or (everything.n_nodes + 1) ** (width + 1) >= 2**63:
             return everything, scores
         useless = dominated_columns(everything, scores)
         return everything.without(useless), scores[~useless]
@@ -180,17 +189,18 @@ class LocalScoreStructure(SumOfScores):
     def _structure(self, model: Structure) -> Structure:
         return model
 
-    def recover(self, solution: FloatArray) -> Structure:
+    def recover(self, solution: Any) -> Structure:
         """Structure whose parent sets are the columns nearest to 1."""
         return self.structure_of(self.chosen(solution))
 
-    def choice_of(self, structure: Structure) -> Choice:
+    def _columns_of(self, structure: Structure) -> Choice:
         """Columns of a structure; a parent set that was left out is replaced by its best subset."""
         chosen = []
         for node, parents in enumerate(structure.parents):
             if (reason := self._objection(node, parents)) is not None:
                 raise InputError(f"The structure is outside the model class: {reason}.")
-            chosen.append(self._best_within(node, set(parents)))
+            own = self.candidates.column_of.get((node, parents), -1)
+            chosen.append(self._best_within(node, set(parents)) if self._subsets_do else own)
         return np.array(chosen, dtype=np.intp)
 
     def _best_within(self, node: int, allowed: set[int]) -> int:
@@ -216,13 +226,19 @@ class LocalScoreStructure(SumOfScores):
                 f"Each parent set of [{listed(stuck)}] holds another one of these, so that no structure is acyclic. "
                 "Give at least one of them a score without parents."
             )
+        if self.side is not None and not self.side.keeps(columns):
+            kept = self._kept(self.candidates.parents_of_choice(columns))
+            if kept is not None:
+                return Start(self.structure_of(kept), "near the empty graph")
         return Start(self.structure_of(columns), "empty graph")
 
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
-        """What a search over orders finds."""
-        first = self.choice_of(self.trivial_start().model)
-        for choice, _ in OrderSearch(self.candidates, -self.column_scores, seed=seed, deadline=deadline).run(first):
-            yield Start(self.structure_of(choice), "order_search")
+        """What a search over orders finds, or one over choices where constraints tie these."""
+        trivial: Structure = self.trivial_start().model
+        if self.broken(trivial) is not None:
+            return
+        for choice, name in self._searched(self.choice_of(trivial), seed, deadline):
+            yield Start(self.structure_of(choice), name)
 
     def nearest(self, structure: Structure) -> Structure:
         """A structure of the class: in its order, the best set among a variable's parents, or among those before it."""
@@ -235,7 +251,11 @@ class LocalScoreStructure(SumOfScores):
                 return trivial
             columns[node] = column
             before.add(node)
-        return self.structure_of(columns)
+        near = self.structure_of(columns)
+        if self.constraints and self.broken(near) is not None:
+            kept = self._kept(near.parents)
+            return self.trivial_start().model if kept is None else self.structure_of(kept)
+        return near
 
     def adopt(self, model: Any, kind: ProgramKind) -> Structure:
         """A structure, edges or a network as a start: by names, moved into the class."""
@@ -258,8 +278,10 @@ class LocalScoreStructure(SumOfScores):
         cycle = find_cycle(model.parents)
         size = f"{len(model.names)} nodes, {len(model.edges)} edges"
         found = (self._objection(node, s) for node, s in enumerate(model.parents))
-        reason = next((said for said in found if said is not None), None)
+        reason = next((said for said in found if said is not None), None) or self.broken(model)
         words = "each variable has parents that a score was given for"
+        if self.constraints:
+            words += f", keeping {listed(map(str, self.constraints), show=str)}"
         return (
             Check("acyclic", not cycle, f"cycle through {cycle}" if cycle else size),
             Check("within the model class", reason is None, reason or words),
@@ -273,7 +295,9 @@ class LocalScoreStructure(SumOfScores):
             (node, s)
             for node, options in enumerate(self._listed)
             for s in options
-            if s not in kept[node] and self._objection(node, s) is None
+            if s not in kept[node]
+            and self._objection(node, s) is None
+            and not ruled_out(self.constraints, self.model_nodes, node, s)
         ]
         held = left
         if len(left) > SETS_HELD:
@@ -282,7 +306,7 @@ class LocalScoreStructure(SumOfScores):
             leave_in_time()
             options, least = self._listed[node], self._listed[node][s]
             least -= TIE * max(1.0, abs(least))
-            if not any(options[k] >= least and set(k).issubset(s) for k in kept[node]):
+            if not self._subsets_do or not any(options[k] >= least and set(k).issubset(s) for k in kept[node]):
                 said = f"{shown(self.node_names[node])} with the parents [{listed(self.node_names[p] for p in s)}]"
                 return Check("candidates cover the class", False, f"no candidate stands for {said}")
         drawn = f"{len(held):,} drawn of the {len(left):,}" if len(held) < len(left) else f"all {len(held):,}"

@@ -1,6 +1,7 @@
 """From candidate parent sets and the score's part to a program: what needs no table of data."""
 
 from abc import abstractmethod
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
@@ -9,16 +10,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._arguments import shown
 from ..._arrays import FloatArray
+from ...exceptions import InputError
 from ...heuristics.objectives import Loss
 from ...heuristics.rounding import RoundAndDescend
-from ...networks.candidates import CandidateParents, parent_matrix
+from ...networks.candidates import parent_matrix
 from ...networks.structure import Structure
 from ...programs.base import Program, ProgramKind, ProgramSize
 from ...programs.choice import ChoiceProgram, ConcaveTerm
 from ...programs.mixed_integer import MixedIntegerProgram
+from ...programs.safe_names import unique_names
 from ...results.status import BoundKind, Sense
-from ..base import Formulation
+from ..given_values import given_values
 from .acyclicity import (
     AcyclicityRows,
     acyclicity_rows,
@@ -27,13 +31,14 @@ from .acyclicity import (
     order_values,
     tree_root_columns,
 )
+from .constrained import SideConstrained
 
 __all__ = ["Choice", "ParentSetFormulation"]
 
 Choice = NDArray[np.intp]
 
 
-class ParentSetFormulation(Formulation):
+class ParentSetFormulation(SideConstrained):
     """Base of the programs whose binaries choose one of the candidate parent sets of each node."""
 
     emits: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.MIXED_INTEGER, ProgramKind.IMPLICIT_CONCAVE})
@@ -46,31 +51,38 @@ class ParentSetFormulation(Formulation):
         max_rows: int
         max_nonzeros: int
 
-    @property
     @abstractmethod
-    def node_names(self) -> tuple[str, ...]:
-        """Of all nodes, in the order of the candidates."""
+    def _columns_of(self, structure: Structure) -> Choice:
+        """Columns that stand for a structure, whether it keeps the constraints or not."""
 
-    @property
-    @abstractmethod
-    def candidates(self) -> CandidateParents:
-        """Parent sets that a structure may choose from."""
-
-    @abstractmethod
     def choice_of(self, structure: Structure) -> Choice:
-        """Columns that stand for a structure."""
-
-    @abstractmethod
-    def _structure(self, model: Any) -> Structure:
-        """The structure of a model of this formulation."""
+        """Columns that stand for a structure; `InputError` when it is outside the model class."""
+        choice = self._columns_of(structure)
+        if (reason := self.broken(structure)) is not None:
+            raise InputError(f"The structure is outside the model class: {reason}.")
+        return choice
 
     def structure_of(self, choice: Choice) -> Structure:
         """Structure of one column a node."""
         *features, last = self.node_names
         return Structure(tuple(features), last, self.candidates.parents_of_choice(choice))
 
-    def chosen(self, solution: FloatArray) -> Choice:
-        """The column of each node that is nearest to 1."""
+    def chosen(self, solution: Any) -> Choice:
+        """The column of each node that is nearest to 1; `solution` may be a list, or a mapping from columns' names.
+
+        Raises
+        ------
+        InputError
+            For values that are none, and where no column of a node stands out.
+        """
+        if not isinstance(solution, np.ndarray):
+            solution = given_values(solution, self._column_names(0, ()))
+            best = np.maximum.reduceat(solution, self.candidates.offsets[:-1])
+            if best.min() <= 0.5:
+                node = self.node_names[int(best.argmin())]
+                raise InputError(
+                    f"No parent set of {shown(node)} is chosen: the largest value of its columns is {best.min():g}."
+                )
         return np.array(
             [a + int(np.argmax(solution[a:b])) for a, b in pairwise(self.candidates.offsets)], dtype=np.intp
         )
@@ -99,10 +111,14 @@ class ParentSetFormulation(Formulation):
         order_rows, order_columns = count_acyclicity(self.candidates, self.acyclicity)
         rows = nodes + order_rows + self._score_rows()
         columns = structure_columns + self._score_columns() + order_columns
+        side = self._side_columns
+        side_rows, own = (0, 0) if side is None else (len(side.lower), len(side.column_names))
+        integers = structure_columns + (0 if side is None else int(side.whole.sum()))
         c = self.candidates.class_index
         varying = structure_columns - sum(c not in s for options in self.candidates.sets[:-1] for s in options)
         dense = self._score_rows() * (varying + 1) + structure_columns * 2 * nodes
-        return ProgramSize(columns, structure_columns, rows, dense)
+        dense += 0 if side is None else side.matrix.nnz
+        return ProgramSize(columns + own, integers, rows + side_rows, dense)
 
     def refuse_oversized(self, kind: ProgramKind) -> None:
         """Raise `SizeLimitError` when the row form would exceed `max_rows` or `max_nonzeros`."""
@@ -135,9 +151,23 @@ class ParentSetFormulation(Formulation):
         if kind is not ProgramKind.MIXED_INTEGER:
             return self._build_projected()
         self.refuse_oversized(kind)
+        return self._row_form(*self._score_part())
+
+    def feasibility_program(self) -> MixedIntegerProgram:
+        """The row form without the score: its points are the structures of the class, none better than another."""
+        return self._row_form(None, np.zeros(self.candidates.n_columns), np.zeros(0), np.zeros(0), 0.0)
+
+    def _row_form(
+        self,
+        score_matrix: sp.csr_array | None,
+        structure_cost: FloatArray,
+        score_cost: FloatArray,
+        score_upper: FloatArray,
+        offset: float,
+    ) -> MixedIntegerProgram:
+        """The row form with a score part."""
         candidates, acyclic = self.candidates, self._acyclicity_rows
         n_structure, n_order = candidates.n_columns, len(acyclic.ordered)
-        score_matrix, structure_cost, score_cost, score_upper, offset = self._score_part()
         n_score = len(score_cost)
         choose = sp.csr_array(
             (np.ones(n_structure), (candidates.owner, np.arange(n_structure))), shape=(candidates.n_nodes, n_structure)
@@ -154,7 +184,7 @@ class ParentSetFormulation(Formulation):
             lower.append(np.full(score_matrix.shape[0], -np.inf))
             upper.append(np.zeros(score_matrix.shape[0]))
         n_columns = n_structure + n_score + n_order
-        return MixedIntegerProgram(
+        program = MixedIntegerProgram(
             c=np.concatenate([structure_cost, score_cost, np.zeros(n_order)]),
             A=sp.csr_array(sp.vstack(blocks, format="csr")),
             row_lower=np.concatenate(lower),
@@ -166,6 +196,7 @@ class ParentSetFormulation(Formulation):
             column_names=self._column_names(n_score, acyclic.ordered),
             choice_groups=tuple(np.arange(a, b) for a, b in pairwise(candidates.offsets)),
         )
+        return program if self._side_columns is None else self._side_columns.added_to(program)
 
     def _projected_score(self) -> tuple[FloatArray, ConcaveTerm | None, float]:
         """Costs of the structure columns, the implicit term and the offset of the projected program."""
@@ -190,24 +221,51 @@ class ParentSetFormulation(Formulation):
             term=term,
             offset=offset,
             column_names=self._column_names(0, ()),
-            root_columns=tree_root_columns(candidates) if self._score_equivalent else None,
-            primal_heuristic=RoundAndDescend(candidates, self._loss()),
+            root_columns=tree_root_columns(candidates) if self._score_equivalent and self._trees_turn else None,
+            side=self.side,
+            primal_heuristic=RoundAndDescend(candidates, self._loss(), side=self.side),
         )
 
     def _column_names(self, n_score: int, ordered: tuple[int, ...]) -> tuple[str, ...]:
-        sets = [f"eta_{node}_{k}" for node, options in enumerate(self.candidates.sets) for k in range(len(options))]
-        return (*sets, *(f"tau_{m}" for m in range(n_score)), *(f"o_{node}" for node in ordered))
+        """``parents[age | class, sex]``, ``parents[age |]`` for none, ``tau[row 17]``, ``order[age]``."""
+        names = self.node_names
+        sets = [
+            f"parents[{names[node]} | {', '.join(names[p] for p in s)}]" if s else f"parents[{names[node]} |]"
+            for node, s in self.candidates.columns
+        ]
+        return (*sets, *self._score_column_names(n_score), *(f"order[{names[node]}]" for node in ordered))
+
+    def _score_column_names(self, count: int) -> list[str]:
+        """Names of the score columns."""
+        return [f"score[{k}]" for k in range(count)]
+
+    def _score_row_names(self) -> list[str]:
+        """Names of the score rows."""
+        return []
+
+    def named_program(self) -> MixedIntegerProgram:
+        """The row form with a name for each row too: ``margin[row 17, yes vs no]``, ``order[age -> bp]``."""
+        names = self.node_names
+        rows = [f"choice[{name}]" for name in names]
+        for kind, nodes in self._acyclicity_rows.what:
+            between = " -> " if kind == "order" else ", "
+            rows.append(f"{kind}[{between.join(names[v] for v in nodes)}]")
+        own = () if self._side_columns is None else self._side_columns.row_names
+        program = self.build(ProgramKind.MIXED_INTEGER)
+        # A comma in the name of a node may make two names the same.
+        every = unique_names((*rows, *self._score_row_names(), *own))
+        return replace(program, column_names=unique_names(program.column_names), row_names=every)
 
     def encode(self, model: Any, kind: ProgramKind = ProgramKind.MIXED_INTEGER) -> FloatArray:
-        """Program vector of a network: its columns and, in the row form, score columns and a topological order."""
-        choice = self.choice_of(self._structure(model))
+        """Program vector of a network: its columns and, in the row form, score columns, an order, and the rest."""
+        choice = self._columns_of(self._structure(model))
         eta = np.zeros(self.candidates.n_columns)
         eta[choice] = 1.0
         if kind is not ProgramKind.MIXED_INTEGER:
             return eta
-        return np.concatenate(
-            [eta, self._score_values(choice), order_values(self.structure_of(choice), self._acyclicity_rows)]
-        )
+        order = order_values(self.structure_of(choice), self._acyclicity_rows)
+        own = np.zeros(0) if self._side_columns is None else self._side_columns.values(choice)
+        return np.concatenate([eta, self._score_values(choice), order, own])
 
     def _score_values(self, choice: Choice) -> FloatArray:
         """Best values of the score columns for a choice."""

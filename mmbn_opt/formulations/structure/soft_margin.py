@@ -67,6 +67,23 @@ class MarginStructure(StructureFormulation):
     def _loss(self) -> MarginLoss:
         return MarginLoss(self.tables, self.gamma)
 
+    @cached_property
+    def _row_labels(self) -> list[str]:
+        """Of each merged sample the number of the first row that is it, from 0."""
+        table = np.column_stack([self.data.target_codes, self.data.codes])
+        _, first = np.unique(table, axis=0, return_index=True)  # in the order of `DiscreteDataset.aggregate`
+        return [f"row {number}" for number in first.tolist()]
+
+    def _score_column_names(self, count: int) -> list[str]:
+        return [f"tau[{label}]" for label in self._row_labels[:count]]
+
+    def _score_row_names(self) -> list[str]:
+        if self._binary:
+            return [f"margin[{label}]" for label in self._row_labels]
+        states = [str(state) for state in self.data.target.states]
+        pairs = zip(self._row_labels, self.tables.labels.tolist(), self.tables.rivals.tolist(), strict=True)
+        return [f"margin[{row}, {states[own]} vs {states[k]}]" for row, own, rivals in pairs for k in rivals]
+
     def _score_rows(self) -> int:
         return self.merged.n_samples * (1 if self._binary else self.data.n_classes - 1)
 

@@ -1,16 +1,19 @@
 """Structures by a sum of one score a node: a linear objective over parent sets."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from ..._arrays import FloatArray
+from ...heuristics.local_search import LocalSearch
 from ...heuristics.objectives import LinearLoss
+from ...heuristics.order_search import OrderSearch
 from ...networks.candidates import CandidateParents
 from ...programs.base import ProgramKind
-from .parent_sets import ParentSetFormulation
+from .parent_sets import Choice, ParentSetFormulation
 
 __all__ = ["SumOfScores"]
 
@@ -37,6 +40,15 @@ class SumOfScores(ParentSetFormulation):
 
     def _loss(self) -> LinearLoss:
         return LinearLoss(self.column_scores)
+
+    def _searched(self, start: Choice, seed: int, deadline: float | None) -> Iterator[tuple[Choice, str]]:
+        """Better choices and who found them: a search over orders, or over choices where constraints tie these."""
+        if self.side is None:
+            orders = OrderSearch(self.candidates, -self.column_scores, seed=seed, deadline=deadline)
+            yield from ((choice, "order_search") for choice, _ in orders.run(start))
+        else:
+            local = LocalSearch(self.candidates, self._loss(), seed=seed, deadline=deadline, side=self.side)
+            yield from ((choice, "local_search") for choice, _ in local.run(start))
 
     def _best_per_node(self) -> FloatArray:
         return np.maximum.reduceat(self.column_scores, self.candidates.offsets[:-1])

@@ -45,7 +45,7 @@ class Cuts:
     program: ChoiceProgram
     term: ConcaveTerm | None
     seconds_left: Callable[[], float] = lambda: math.inf
-    counts: dict[str, int] = field(default_factory=lambda: {"term_cuts": 0, "cluster_cuts": 0})
+    counts: dict[str, int] = field(default_factory=lambda: {"term_cuts": 0, "cluster_cuts": 0, "side_cuts": 0})
 
     def __post_init__(self) -> None:
         self.hub = find_hub(self.program.offsets, self.program.parents)
@@ -67,8 +67,10 @@ class Cuts:
         return float(self.program.c @ point[:n]) + float(point[n:].sum()) + constant
 
     def is_feasible(self, x: FloatArray, losses: FloatArray) -> bool:
-        """Whether an integral point is acyclic and its losses are not understated."""
-        return self.program.is_acyclic(self.program.choice(x)) and bool((losses >= self.losses(x) - self.slack).all())
+        """Whether an integral point is a choice that will do, and its losses are not understated."""
+        choice = self.program.choice(x)
+        will_do = self.program.is_acyclic(choice) and self.program.keeps_side(choice)
+        return will_do and bool((losses >= self.losses(x) - self.slack).all())
 
     def violated(self, x: FloatArray, losses: FloatArray) -> list[tuple[FloatArray, int, float]]:
         """Rows ``coefficients . x + loss[group] >= side`` violated at the point; group -1: no loss."""
@@ -78,6 +80,10 @@ class Cuts:
             members = self._cyclic_core(x)
         rows += [self._cluster(m) for m in members]
         self.counts["cluster_cuts"] += len(members)
+        if self.program.side is not None:
+            side = [self.program.side.row(wanted) for wanted in self.program.side.violated(x, TOLERANCE)]
+            rows += [(coefficients, -1, least) for coefficients, least in side]
+            self.counts["side_cuts"] += len(side)
         if self.term is not None:
             cuts = self.term.cuts(x, lambda values: np.flatnonzero(self.upper - values > losses + self.slack))
             sides = self.upper[cuts.groups] - cuts.intercepts
@@ -113,17 +119,21 @@ def regroup(term: ConcaveTerm | None, groups: int | None) -> ConcaveTerm | None:
 
 
 def explicit_rows(program: ChoiceProgram) -> MixedIntegerProgram:
-    """One row a node and the program's own rows; the offset stands for the most that the term can be.
+    """One row a node, the program's own and its side constraints'; the offset stands for the most the term can be.
 
     So the rows alone bound the optimum.
     """
     n, nodes = program.n_columns, program.n_nodes
     choose = sp.csr_array((np.ones(n), (program.owner, np.arange(n))), shape=(nodes, n))
+    rows, upper = program.A, program.row_upper
+    if program.side is not None:
+        rows = sp.vstack([rows, sp.csr_array(program.side.rows)], format="csr")
+        upper = np.concatenate([upper, program.side.upper])
     return MixedIntegerProgram(
         c=program.c,
-        A=sp.csr_array(sp.vstack([choose, program.A], format="csr")),
-        row_lower=np.concatenate([np.ones(nodes), np.full(program.A.shape[0], -np.inf)]),
-        row_upper=np.concatenate([np.ones(nodes), program.row_upper]),
+        A=sp.csr_array(sp.vstack([choose, rows], format="csr")),
+        row_lower=np.concatenate([np.ones(nodes), np.full(len(upper), -np.inf)]),
+        row_upper=np.concatenate([np.ones(nodes), upper]),
         col_lower=np.zeros(n),
         col_upper=np.ones(n),
         integrality=np.ones(n, dtype=bool),
@@ -198,7 +208,8 @@ def _attach(session: Session, cuts: Cuts, losses: list[Any], link: EngineLink) -
         def round(self, x: FloatArray) -> None:
             """Leave the heaviest column of every node to the heuristic, where they are acyclic and new."""
             choice = cuts.program.choice(x)
-            if choice.tobytes() not in seen and cuts.program.is_acyclic(choice):
+            program = cuts.program
+            if choice.tobytes() not in seen and program.is_acyclic(choice) and program.keeps_side(choice):
                 waiting.append(cuts.program.vector(choice))
             seen.add(choice.tobytes())
 

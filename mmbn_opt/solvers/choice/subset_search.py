@@ -72,6 +72,11 @@ class SubsetSearch(Solver):
         SizeLimitError
             When more than 63 nodes may be on cycles with one another.
         """
+        if isinstance(program, ChoiceProgram) and program.side is not None:
+            raise InputError(
+                f"{self.name} cannot keep side constraints that tie the choices of several nodes to one another; "
+                "branch_and_cut and scip_cuts keep them, and so do highs, scip and cbc on the row form."
+            )
         if not isinstance(program, ChoiceProgram) or program.term is not None:
             raise InputError(
                 f"{self.name!r} solves ChoiceProgram without a term, got {type(program).__name__}; "

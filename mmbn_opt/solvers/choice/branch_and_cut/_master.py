@@ -50,6 +50,7 @@ class Master:
         self.slots = np.zeros(0, dtype=np.int64)
         self._idle = np.zeros(0, dtype=np.int64)
         self.iterations = 0
+        self.ray = np.zeros(0)
 
     def add(self, slots: Slots) -> None:
         """Add rows of the pool (already held for us)."""
@@ -72,11 +73,17 @@ class Master:
         self._idle = np.concatenate([self._idle, np.zeros(len(slots), dtype=np.int64)])
 
     def solve(self, seconds: float) -> bool:
-        """Run; False when no optimal basis was reached in time."""
+        """Run; False when no optimal basis was reached in time, or there is none: `ray` then says of which rows."""
         self._highs.setOptionValue("time_limit", self._highs.getRunTime() + min(max(seconds, 0.01), 1e9))
         self._highs.run()
         self.iterations += max(0, int(self._highs.getInfo().simplex_iteration_count))
-        return bool(self._highs.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+        status = self._highs.getModelStatus()
+        self.ray = np.zeros(len(self.slots))
+        if status == highspy.HighsModelStatus.kInfeasible:
+            _, has_ray, ray = self._highs.getDualRay()
+            if has_ray:
+                self.ray = np.array(ray)[self._nodes :]
+        return bool(status == highspy.HighsModelStatus.kOptimal)
 
     def read(self) -> tuple[float, FloatArray, FloatArray, FloatArray]:
         """Value, point, losses and multipliers of the rows in `slots`."""

@@ -1,6 +1,8 @@
 """Rows in loss form under numbers that the search, its tableaux and the proof share."""
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +18,9 @@ __all__ = ["Recipe", "RowPool", "Slots"]
 Slots = NDArray[np.int64]
 
 _NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
+
+SIDE_TOLERANCE = 1e-6
+"""Relative violation from which on a row of a side constraint is worth its place at the root."""
 
 
 class _Point(NamedTuple):
@@ -66,8 +71,8 @@ class RowPool:
     holders: NDArray[np.int64] = field(init=False)
     _free: list[int] = field(default_factory=list)
     _points: dict[int, _Point] = field(default_factory=dict)
-    _clusters: dict[bytes, int] = field(default_factory=dict)
-    _cluster_of: dict[int, bytes] = field(default_factory=dict)
+    _known: dict[Hashable, int] = field(default_factory=dict)
+    _name_of: dict[int, Hashable] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         size = 256
@@ -81,8 +86,8 @@ class RowPool:
         twin.holders = self.holders.copy()
         twin._free = list(self._free)
         twin._points = dict(self._points)
-        twin._clusters = dict(self._clusters)
-        twin._cluster_of = dict(self._cluster_of)
+        twin._known = dict(self._known)
+        twin._name_of = dict(self._name_of)
         return twin
 
     @property
@@ -128,9 +133,9 @@ class RowPool:
         """One holder less; rows without a holder are forgotten."""
         self.holders[slots] -= 1
         for slot in slots[self.holders[slots] == 0]:
-            key = self._cluster_of.pop(int(slot), None)
+            key = self._name_of.pop(int(slot), None)
             if key is not None:
-                del self._clusters[key]
+                del self._known[key]
             self._points.pop(int(slot), None)
             self._free.append(int(slot))
 
@@ -143,14 +148,26 @@ class RowPool:
 
     def cluster(self, members: NDArray[np.bool_]) -> int:
         """Row of a cluster, held once more when it is known already."""
-        key = members.tobytes()
-        if key in self._clusters:
-            self.holders[self._clusters[key]] += 1
-            return self._clusters[key]
+        return self._named(members.tobytes(), lambda slot: self.proof.set_cluster_row(slot, members))
+
+    def _named(self, key: Hashable, make: Callable[[int], None]) -> int:
+        """The row of a name, made or held once more."""
+        if key in self._known:
+            self.holders[self._known[key]] += 1
+            return self._known[key]
         slot = int(self._take(1)[0])
-        self.proof.set_cluster_row(slot, members)
-        self._clusters[key], self._cluster_of[slot] = slot, key
+        make(slot)
+        self._known[key], self._name_of[slot] = slot, key
         return slot
+
+    def structure_rows(self, x: FloatArray, tolerance: float | None = None) -> Slots:
+        """Cluster rows and rows of side constraints that `x` violates."""
+        members = self.separator.separate(x) if tolerance is None else self.separator.separate(x, tolerance)
+        slots = [self.cluster(cluster) for cluster in members]
+        if self.program.side is not None:
+            broken = self.program.side.violated(x, SIDE_TOLERANCE if tolerance is None else tolerance)
+            slots += [self._named(row, partial(self.proof.set_side_row, wanted=row)) for row in broken]
+        return np.array(slots, dtype=np.int64)
 
     def cuts_at(
         self, point: FloatArray, target: FloatArray, losses: FloatArray, tolerance: float

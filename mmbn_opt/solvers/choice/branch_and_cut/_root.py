@@ -49,7 +49,7 @@ def root_rounds(
 ) -> Iterator[RootPoint]:
     """Solve, cut half-way between the point and the best point known, repeat; ends when the value stands still.
 
-    The caller stops it by not asking for the next round.
+    The caller stops it by not asking for the next round. Where no point satisfies the rows, the proof is told why.
     """
     master = Master(pool, allowed)
     master.add(pool.program_rows())
@@ -59,11 +59,11 @@ def root_rounds(
     stalled, last = 0, -np.inf
     while True:
         if not master.solve(budget.left()):
+            pool.proof.rule_out(master.slots, master.ray)
             return
         value, x, losses, lam = master.read()
         scale = max(1.0, abs(value))
-        clusters = pool.separator.separate(x)
-        new = [np.array([pool.cluster(members) for members in clusters], dtype=np.int64)]
+        new = [pool.structure_rows(x)]
         slots, loss = pool.cuts_at(x, x, losses, tolerance * scale)
         true_loss = loss + float(pool.program.c @ x)
         query = x if centre is None else 0.5 * (x + centre)

@@ -248,10 +248,7 @@ class Search:
     def _cuts(self, x: FloatArray, losses: FloatArray, tolerance: float) -> Slots:
         slots = self.pool.cuts_above(x, losses, tolerance)
         self._worked(cut_steps(self.pool.term, int(np.count_nonzero(x)), len(x)))
-        clusters = self.pool.separator.separate(x, 1e-3)
-        if not clusters:
-            return slots
-        return np.concatenate([slots, np.array([self.pool.cluster(members) for members in clusters], dtype=np.int64)])
+        return np.concatenate([slots, self.pool.structure_rows(x, 1e-3)])
 
     # -- branching --------------------------------------------------------------------------------------------------
 

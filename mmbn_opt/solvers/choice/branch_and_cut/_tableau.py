@@ -1,5 +1,6 @@
 """A dense tableau as a value: built from rows of the pool, copied for a box, re-optimised, extended, read."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -107,7 +108,7 @@ class Tableau:
     def multipliers(self, slots: Slots, cutoff: float) -> FloatArray:
         """Multipliers of the rows in `slots`, a ray included when the program was found infeasible."""
         lam = np.empty(len(slots))
-        step = 0.0
+        cutoff, step = _finite(cutoff, self.z), 0.0
         if self.status == simplex.INFEASIBLE:
             step = (cutoff + self.shift - self.z) * 1.5 / max(abs(self.b[int(self.ray[0])]), 1e-12)
         simplex.read_multipliers(
@@ -124,6 +125,11 @@ class Tableau:
         full[basic[own]] = np.maximum(self.b[: self.height][own], 0.0)
         full[: self.n_columns][full[: self.n_columns] < 1e-9] = 0.0
         return full[: self.n_columns], full[self.n_columns :]
+
+
+def _finite(cutoff: float, value: float) -> float:
+    """A value far above an objective, where no choice is known yet: multipliers that prove it are finite."""
+    return cutoff if math.isfinite(cutoff) else value + 1e6 * max(1.0, abs(value))
 
 
 def _places(slots: Slots) -> IntArray:
@@ -152,7 +158,8 @@ class Workspace:
             self._rows, self._moved = np.empty((tall, wide)), np.empty((tall, tall))
         child, pivots = solve_children(
             tableau.T, tableau.b, tableau.d, tableau.weights, tableau.basic, tableau.nonbasic, height, width,
-            tableau.z, cutoff + tableau.shift, max_pivots, allowed, first, work_limit, tableau.n_groups,
+            tableau.z, _finite(cutoff, tableau.z) + tableau.shift, max_pivots, allowed, first, work_limit,
+            tableau.n_groups,
             _places(slots), self._rows, self._moved, lam, values, bases,
         )  # fmt: skip
         return int(child), int(pivots)

@@ -190,7 +190,7 @@ class _Run(Journal):
         if start is not None:
             self.incumbent.offer(start[: self.program.n_columns])
         if not self.tree.feasible:
-            return "infeasible: forced edges form a cycle"
+            return "infeasible: forced edges form a cycle, or break a side constraint"
         if self.term is None and self.hub is not None:
             self._branch_at_root(np.zeros(0, dtype=np.int64), np.zeros(0))
             if self.tree.value >= self.incumbent.cutoff():
@@ -208,6 +208,9 @@ class _Run(Journal):
             self.incumbent.resume(known)
             self._solve_root()
         root = self.root
+        if self.tree.bound == math.inf:
+            self.tree.close()
+            return "no choice keeps all side constraints"
         if root is None:
             self.check()
             return "the root program could not be solved"
@@ -291,7 +294,8 @@ class _Run(Journal):
     def _finish(self, status: TerminationStatus, raw: str) -> SolverResult:
         incumbent = self.incumbent
         proof = self.tree if self.race is None else self.race.leader.proof
-        if incumbent.x is None and not proof.feasible and self.race is None:
+        emptied = status is TerminationStatus.OPTIMAL and math.isinf(proof.bound)
+        if incumbent.x is None and (emptied or (not proof.feasible and self.race is None)):
             return self._answer(TerminationStatus.INFEASIBLE, raw, None)
         bound = min(proof.bound, incumbent.loss)
         # Bounds of single boxes that were stopped half-way can be below what was reported already.

@@ -1,0 +1,174 @@
+"""What side constraints take away from a box of allowed columns, compiled."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt._arrays import BoolArray, FloatArray, kernel
+
+__all__ = ["keep_caps", "keep_groups", "keep_paths", "keep_rows"]
+
+EMPTY, SAME, LESS = -1, 0, 1
+"""The box is empty, as it was, or smaller."""
+
+
+@kernel(nogil=True)
+def keep_rows(allowed: BoolArray, offsets: NDArray[np.intp], rows: FloatArray, upper: FloatArray) -> int:
+    """Rows ``rows[r] . x <= upper[r]``: the least that every other node adds leaves room for a column, or it goes."""
+    nodes = len(offsets) - 1
+    least = np.empty(nodes)
+    found = SAME
+    for r in range(len(rows)):
+        total = 0.0
+        for i in range(nodes):
+            least[i] = np.inf
+            for k in range(offsets[i], offsets[i + 1]):
+                if allowed[k] and rows[r, k] < least[i]:
+                    least[i] = rows[r, k]
+            total += least[i]
+        if not total <= upper[r]:
+            return EMPTY
+        room = upper[r] - total
+        for i in range(nodes):
+            for k in range(offsets[i], offsets[i + 1]):
+                if allowed[k] and rows[r, k] - least[i] > room:
+                    allowed[k] = False
+                    found = LESS
+    return found
+
+
+@kernel(nogil=True)
+def forced_items(allowed: BoolArray, offsets: NDArray[np.intp], cover: BoolArray) -> BoolArray:
+    """Items that every choice in the box brings about: in all allowed columns of some node."""
+    n_items = cover.shape[1]
+    forced = np.zeros(n_items, dtype=np.bool_)
+    common = np.empty(n_items, dtype=np.bool_)
+    for i in range(len(offsets) - 1):
+        count = 0
+        for k in range(offsets[i], offsets[i + 1]):
+            if allowed[k]:
+                for j in range(n_items):
+                    common[j] = cover[k, j] and (count == 0 or common[j])
+                count += 1
+        if count:
+            for j in range(n_items):
+                forced[j] = forced[j] or common[j]
+    return forced
+
+
+@kernel(nogil=True)
+def keep_caps(
+    allowed: BoolArray, offsets: NDArray[np.intp], cover: BoolArray, weights: FloatArray, caps: FloatArray
+) -> int:
+    """Caps on the weights of items that are there."""
+    forced = forced_items(allowed, offsets, cover)
+    found = SAME
+    for r in range(len(caps)):
+        total = 0.0
+        for j in range(len(forced)):
+            if forced[j]:
+                total += weights[r, j]
+        if total > caps[r]:
+            return EMPTY
+        for k in range(len(allowed)):
+            if allowed[k]:
+                more = 0.0
+                for j in range(len(forced)):
+                    if cover[k, j] and not forced[j]:
+                        more += weights[r, j]
+                if total + more > caps[r]:
+                    allowed[k] = False
+                    found = LESS
+    return found
+
+
+@kernel(nogil=True)
+def keep_groups(allowed: BoolArray, offsets: NDArray[np.intp], cover: BoolArray, groups: BoolArray) -> int:
+    """All items of a group or none: none where one is out of reach."""
+    forced = forced_items(allowed, offsets, cover)
+    n_items = cover.shape[1]
+    possible = np.zeros(n_items, dtype=np.bool_)
+    for k in range(len(allowed)):
+        if allowed[k]:
+            for j in range(n_items):
+                possible[j] = possible[j] or cover[k, j]
+    found = SAME
+    for g in range(len(groups)):
+        some = False
+        short = False
+        for j in range(n_items):
+            if groups[g, j]:
+                some = some or forced[j]
+                short = short or not possible[j]
+        if not short:
+            continue
+        if some:
+            return EMPTY
+        for k in range(len(allowed)):
+            if allowed[k]:
+                for j in range(n_items):
+                    if groups[g, j] and cover[k, j]:
+                        allowed[k] = False
+                        found = LESS
+                        break
+    return found
+
+
+@kernel(nogil=True)
+def _close(reach: BoolArray) -> None:
+    """Add what follows by transitivity."""
+    nodes = len(reach)
+    for middle in range(nodes):
+        for top in range(nodes):
+            if reach[top, middle]:
+                for low in range(nodes):
+                    if reach[middle, low]:
+                        reach[top, low] = True
+
+
+@kernel(nogil=True)
+def keep_paths(
+    allowed: BoolArray,
+    offsets: NDArray[np.intp],
+    parents: BoolArray,
+    above: NDArray[np.int64],
+    apart: NDArray[np.int64],
+) -> int:
+    """Pairs with a path from the first to the second (`above`), and pairs with none (`apart`)."""
+    nodes = len(offsets) - 1
+    common = np.zeros((nodes, nodes), dtype=np.bool_)  # an edge, then a path, in every choice of the box
+    possible = np.zeros((nodes, nodes), dtype=np.bool_)
+    for i in range(nodes):
+        common[i, i] = possible[i, i] = True
+        for j in range(parents.shape[1]):
+            count = 0
+            have = 0
+            for k in range(offsets[i], offsets[i + 1]):
+                if allowed[k]:
+                    count += 1
+                    if parents[k, j]:
+                        have += 1
+            if have > 0:
+                possible[j, i] = True
+                if have == count:
+                    common[j, i] = True
+    _close(common)
+    _close(possible)
+    for t in range(len(above)):
+        if not possible[above[t, 0], above[t, 1]]:
+            return EMPTY
+    found = SAME
+    for t in range(len(apart)):
+        a, b = apart[t, 0], apart[t, 1]
+        if common[a, b]:
+            return EMPTY
+        for i in range(nodes):
+            if not common[i, b]:
+                continue
+            for k in range(offsets[i], offsets[i + 1]):
+                if allowed[k]:
+                    for j in range(parents.shape[1]):
+                        if parents[k, j] and common[a, j]:
+                            allowed[k] = False
+                            found = LESS
+                            break
+    return found
