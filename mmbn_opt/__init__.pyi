@@ -36,6 +36,8 @@ from mmbn_opt.formulations import SequenceMaxMargin as SequenceMaxMargin
 from mmbn_opt.formulations import SequenceSmoothMargin as SequenceSmoothMargin
 from mmbn_opt.formulations import SmoothMargin as SmoothMargin
 from mmbn_opt.formulations import SoftMarginStructure as SoftMarginStructure
+from mmbn_opt.heuristics import IndependenceStructure as IndependenceStructure
+from mmbn_opt.heuristics import from_independence_tests as from_independence_tests
 from mmbn_opt.heuristics import naive_bayes as naive_bayes
 from mmbn_opt.heuristics import order_mi as order_mi
 from mmbn_opt.heuristics import restrict_candidates as restrict_candidates

@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
 
-__all__ = ["Renormalizability", "Renormalization", "Violation", "last_of", "positions_of", "renormalizability"]
+__all__ = [
+    "Renormalizability",
+    "Renormalization",
+    "Violation",
+    "last_of",
+    "moralized",
+    "positions_of",
+    "renormalizability",
+]
 
 
 @dataclass(frozen=True)
@@ -110,6 +118,31 @@ def renormalizability(structure: Structure) -> Renormalizability:
             first, second = sorted((other, host), key=position.__getitem__)
             violations.append(Violation(structure.names[child], (structure.names[first], structure.names[second])))
     return Renormalizability(tuple(violations))
+
+
+def moralized(structure: Structure) -> Structure:
+    """The structure with the edges added that make it renormalizable; itself where it is.
+
+    The topologically last parent of each child of the class gets the other parents as its own. All of them come before
+    it, so that no cycle arises.
+
+    Examples
+    --------
+    >>> figure_2 = Structure.from_names(["x", "z"], "y", [("y", "x"), ("z", "x")])
+    >>> moralized(figure_2).edges
+    [('y', 'x'), ('z', 'x'), ('z', 'y')]
+    """
+    position = positions_of(structure)
+    parents = [set(ps) for ps in structure.parents]
+    # From the last node on: a host that gets parents is, as a child of the class, looked at after that.
+    for child in sorted(position, key=position.__getitem__, reverse=True):
+        if structure.class_index not in parents[child]:
+            continue
+        host = max(parents[child], key=position.__getitem__)
+        parents[host] |= parents[child] - {host}
+    if parents == [set(ps) for ps in structure.parents]:
+        return structure
+    return Structure(structure.feature_names, structure.class_name, tuple(tuple(ps) for ps in parents))
 
 
 def positions_of(structure: Structure) -> dict[int, int]:

@@ -21,6 +21,7 @@ __all__ = ["ConstraintGenerationSolver"]
 
 NEW = 1e-9
 """Relative to what a labelling asks for: by less a violated row is none."""
+DOUBLINGS = 60
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class ConstraintGenerationSolver(BuiltInConvexSolver):
             while not run.should_stop() and rounds < self.max_rounds:
                 rounds += 1
                 run.heartbeat(rounds)
-                if not self._add_violated(program, rows, w, gamma):
+                if not (self._add_violated(program, rows, w, gamma) or self._add_first(program, rows, w, gamma)):
                     status, raw = TerminationStatus.SLOW_PROGRESS, "no row is violated any more"
                     break
                 if run.should_stop():
@@ -96,6 +97,20 @@ class ConstraintGenerationSolver(BuiltInConvexSolver):
             raw = "gap closed"
         run.iterations = rounds
         return run.result(status, raw, stats={"rounds": rounds, "rows": len(rows)})
+
+    def _add_first(self, program: ChainProgram, rows: WorkingSet, w: FloatArray, gamma: float) -> bool:
+        """Where nothing is violated at the start: the rows that are when more is asked for.
+
+        The start answers no master yet: its gamma may be the best for it alone, and a likelihood term may want another
+        point.
+        """
+        for _ in range(DOUBLINGS):
+            if len(rows):
+                break
+            gamma *= 2.0
+            if self._add_violated(program, rows, w, gamma):
+                return True
+        return False
 
     def _add_violated(self, program: ChainProgram, rows: WorkingSet, w: FloatArray, gamma: float) -> bool:
         """Add the worst labelling of each sequence; whether one of them was new."""

@@ -103,6 +103,23 @@ def test_separable_data_have_no_published_optimum_and_are_never_optimal():
     assert floor.termination_status is mm.TerminationStatus.OPTIMAL
 
 
+@pytest.mark.parametrize(("seed", "n_labels"), [(3, 3), (30, 2), (39, 2)])
+def test_a_start_that_violates_nothing_at_its_own_best_margin_is_not_taken_for_the_optimum(seed, n_labels):
+    data, X, Y = tiny(seed, n_labels)
+    problem = mm.SequenceMaxMargin(data, B=5.0, normalization="floor", min_prob=0.01)
+    expected = labellings.optimum(n_labels, CARDS, X, Y, B=5.0, linear=problem.linear, min_prob=0.01)
+    result = mm.solve(problem, "constraint_generation", rel_gap=1e-6)
+    assert result.termination_status is mm.TerminationStatus.OPTIMAL
+    assert result.bounds.primal_bound == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_likelihood_term_with_other_pseudo_counts_moves_a_start_that_violates_nothing():
+    data = mm.SequenceDataset.from_lists(["ab", "ab", "ba"] * 20, ["XY", "XY", "YX"] * 20)
+    problem = mm.SequenceMaxMargin(data, gamma=1e-3, smoothing=7.0)
+    result = mm.solve(problem, "constraint_generation", rel_gap=1e-7)
+    assert result.termination_status is mm.TerminationStatus.OPTIMAL
+
+
 def test_sequences_of_one_position_are_the_program_of_one_class_variable():
     rng = np.random.default_rng(4)
     rows = rng.integers(0, (2, 3), size=(30, 2))

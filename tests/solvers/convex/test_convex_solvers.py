@@ -229,8 +229,8 @@ def test_wrong_programs_and_starts_are_refused(solver):
         solver().solve(NonlinearProgram(lambda x: (float(x @ x), 2 * x), x0=np.zeros(2)))
     with pytest.raises(InputError, match=r"start has shape \(3,\)"):
         solver().solve(PROBLEMS[0].build(), start=np.zeros(3))
-    also = {ProgramKind.QUADRATIC} if solver is ProximalNewtonSolver else set()
-    assert solver.accepts == {ProgramKind.CONVEX} | also
+    also = {ProximalNewtonSolver: {ProgramKind.QUADRATIC}, FirstOrderSolver: {ProgramKind.SEQUENCE}}
+    assert solver.accepts == {ProgramKind.CONVEX} | also.get(solver, set())
     assert solver.is_available()
     assert solver.version()
 
