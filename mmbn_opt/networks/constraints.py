@@ -5,6 +5,7 @@ the two share nothing, so that one can be held against the other.
 """
 
 import math
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -341,6 +342,18 @@ class LinearRow(StructureConstraint):
         of = f"over {len(self.terms)} terms" if isinstance(self.terms, Mapping) else "of a function"
         row = f"{shown(self.label)}" if self.label else f"a linear row {of}"
         return f"{' and '.join(filter(None, sides))} in {row}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Say so where the function cannot travel to another process."""
+        if callable(self.terms):
+            try:
+                pickle.dumps(self.terms)
+            except (pickle.PicklingError, AttributeError, TypeError) as error:
+                raise InputError(
+                    f"The function of LinearRow cannot be sent to another process ({error}); define it by def in a "
+                    "module that can be imported, or give a mapping of terms."
+                ) from error
+        return dict(self.__dict__)
 
     def check(self, nodes: ModelNodes) -> None:
         """All names must be known."""
