@@ -254,6 +254,8 @@ def test_a_function_travels_to_other_processes_or_is_told_why_not():
     assert pickle.loads(pickle.dumps(mm.LinearRow({("age", "bp"): 1.0}, upper=2.0))).upper == 2.0
     with pytest.raises(InputError, match=r"cannot be sent to another process .*define it by def in a module"):
         pickle.dumps(mm.LinearRow(lambda node, parents: 1.0, upper=9.0))
+    with pytest.raises(InputError, match=r"Each run is a process of its own, to which a function cannot be sent"):
+        mm.compare([small().with_constraints(mm.LinearRow(lambda node, parents: 1.0, upper=9.0))], solvers=["highs"])
 
 
 @pytest.mark.parametrize("kind", [mm.SoftMarginStructure, mm.DecomposableStructure])
