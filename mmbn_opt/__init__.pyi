@@ -46,7 +46,6 @@ from mmbn_opt.heuristics import tan_cr as tan_cr
 from mmbn_opt.interop.models import load_model as load_model
 from mmbn_opt.mixtures.classifier import MixtureClassifier as MixtureClassifier
 from mmbn_opt.networks.constraints import DegreeLimit as DegreeLimit
-from mmbn_opt.networks.constraints import LinearRow as LinearRow
 from mmbn_opt.networks.constraints import MaxEdges as MaxEdges
 from mmbn_opt.networks.constraints import MaxParameters as MaxParameters
 from mmbn_opt.networks.constraints import StructureConstraint as StructureConstraint
@@ -56,6 +55,7 @@ from mmbn_opt.networks.feature_constraints import FeatureBudget as FeatureBudget
 from mmbn_opt.networks.feature_constraints import MaxFeatures as MaxFeatures
 from mmbn_opt.networks.gauge import fix_gauge as fix_gauge
 from mmbn_opt.networks.hidden_markov import HiddenMarkovClassifier as HiddenMarkovClassifier
+from mmbn_opt.networks.linear_row import LinearRow as LinearRow
 from mmbn_opt.networks.log_linear import LogLinearClassifier as LogLinearClassifier
 from mmbn_opt.networks.network import BayesianNetwork as BayesianNetwork
 from mmbn_opt.networks.order_constraints import Ancestor as Ancestor

@@ -1,12 +1,15 @@
 """A name for content: equal values have equal fingerprints, in every process and on every machine."""
 
 import hashlib
+import pickle
 from collections.abc import Mapping, Set
 from dataclasses import Field, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
+
+from mmbn_opt.exceptions import InputError
 
 __all__ = ["fingerprint"]
 
@@ -67,4 +70,10 @@ def _parts(value: Any) -> tuple[str, list[bytes]]:
     # Tables, sparse matrices, functions: joblib knows how to take them by content.
     import joblib
 
-    return kind, [str(joblib.hash(value)).encode()]
+    try:
+        return kind, [str(joblib.hash(value)).encode()]
+    except pickle.PicklingError as error:
+        raise InputError(
+            f"Each run is a process of its own, to which a {kind} cannot be sent: {error.args[0]}. Define functions by "
+            "def in a module that can be imported."
+        ) from error

@@ -3,7 +3,6 @@ from mmbn_opt.networks.constraint_form import ConstraintForm as ConstraintForm
 from mmbn_opt.networks.constraint_form import Item as Item
 from mmbn_opt.networks.constraint_form import ModelNodes as ModelNodes
 from mmbn_opt.networks.constraints import DegreeLimit as DegreeLimit
-from mmbn_opt.networks.constraints import LinearRow as LinearRow
 from mmbn_opt.networks.constraints import MaxEdges as MaxEdges
 from mmbn_opt.networks.constraints import MaxParameters as MaxParameters
 from mmbn_opt.networks.constraints import StructureConstraint as StructureConstraint
@@ -15,6 +14,7 @@ from mmbn_opt.networks.feature_constraints import FeatureBudget as FeatureBudget
 from mmbn_opt.networks.feature_constraints import MaxFeatures as MaxFeatures
 from mmbn_opt.networks.gauge import Gauge as Gauge
 from mmbn_opt.networks.gauge import fix_gauge as fix_gauge
+from mmbn_opt.networks.linear_row import LinearRow as LinearRow
 from mmbn_opt.networks.log_linear import LogLinearClassifier as LogLinearClassifier
 from mmbn_opt.networks.network import BayesianNetwork as BayesianNetwork
 from mmbn_opt.networks.order_constraints import Ancestor as Ancestor

@@ -89,8 +89,9 @@ class SideConstrained(Formulation):
         for constraint in self.constraints:
             constraint.check(self.model_nodes)
 
-    @cached_property
+    @property
     def _form(self) -> ConstraintForm:
+        """What the constraints wrote; made anew, since functions in it cannot travel to other processes."""
         form = ConstraintForm(self.model_nodes)
         for constraint in self.constraints:
             constraint.write(form)

@@ -1,5 +1,7 @@
 """Side constraints held against enumeration: every network is listed, and what each constraint means is said anew."""
 
+import pickle
+
 import numpy as np
 import pytest
 from enumeration import MARGINS, SCORES, Problem, random_problem
@@ -240,3 +242,31 @@ def test_rows_that_follow_from_constraints_hold_for_all_that_keep_them_and_cut_o
                     assert (column in fits) == side.keeps(other)
         vector = stated.encode(stated.model_of(stated.structure_of(choice)))
         assert stated.build().violation(vector) <= 1e-9
+
+
+def squares(node, parents):
+    return float(len(parents) ** 2)
+
+
+def test_a_function_travels_to_other_processes_or_is_told_why_not():
+    row = mm.LinearRow(squares, upper=4.0, label="squares")
+    assert pickle.loads(pickle.dumps(row)) == row
+    assert pickle.loads(pickle.dumps(mm.LinearRow({("age", "bp"): 1.0}, upper=2.0))).upper == 2.0
+    with pytest.raises(InputError, match=r"cannot be sent to another process .*define it by def in a module"):
+        pickle.dumps(mm.LinearRow(lambda node, parents: 1.0, upper=9.0))
+    with pytest.raises(InputError, match=r"Each run is a process of its own, to which a function cannot be sent"):
+        mm.compare([small().with_constraints(mm.LinearRow(lambda node, parents: 1.0, upper=9.0))], solvers=["highs"])
+
+
+@pytest.mark.parametrize("kind", [mm.SoftMarginStructure, mm.DecomposableStructure])
+def test_a_problem_that_was_solved_travels_to_other_processes(kind):
+    limits = [
+        mm.MaxParameters(20),
+        mm.Tiers([["age"], ["bp", "mri"]]),
+        mm.DegreeLimit(max_in=2),
+        mm.AllOrNone(["bp", "mri"]),
+    ]
+    problem = small(kind).with_constraints(*limits, mm.LinearRow(squares, upper=9.0))
+    best = mm.solve(problem, "highs").bounds.primal_bound
+    again = pickle.loads(pickle.dumps(problem))
+    assert mm.solve(again, "branch_and_cut").bounds.primal_bound == pytest.approx(best)
