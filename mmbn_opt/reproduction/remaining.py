@@ -81,8 +81,8 @@ def _duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> _duration(12), _duration(100), _duration(5000), _duration(200000)
-    ('12 s', '2 min', '1.4 h', '2.3 days')
+    >>> _duration(12), _duration(100), _duration(8000), _duration(200000)
+    ('12 s', '2 min', '2.2 h', '2.3 days')
     """
     if seconds < 1.5 * _MINUTE:
         return f"{seconds:.0f} s"

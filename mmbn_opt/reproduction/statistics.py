@@ -111,7 +111,7 @@ def paired_t(first: ArrayLike, second: ArrayLike) -> PairedT:
     --------
     >>> found = paired_t([0.9, 0.8, 0.85], [0.8, 0.75, 0.7])
     >>> found.ahead, round(found.p_value, 4)
-    (1, 0.0352)
+    (1, 0.0371)
     """
     a, b = _pairs(first, second)
     difference = np.round(a - b, 12)
