@@ -9,7 +9,7 @@ __all__ = ["solvers"]
 
 def solvers(verbose: opt.Verbose = 0, quiet: opt.Quiet = False) -> None:
     """List the solvers: version, licence, what they accept, why one is not available."""
-    from mmbn_opt.solving.dispatch import AUTO_RULES
+    from mmbn_opt.solving.auto import AUTO_RULES
     from mmbn_opt.solving.dispatch import solvers as table
 
     rows = list(table().itertuples())

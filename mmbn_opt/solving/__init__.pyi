@@ -1,7 +1,7 @@
+from mmbn_opt.solving.auto import AUTO_RULES as AUTO_RULES
+from mmbn_opt.solving.auto import AutoRule as AutoRule
 from mmbn_opt.solving.certificate import ReprovedBound as ReprovedBound
 from mmbn_opt.solving.certificate import certify as certify
-from mmbn_opt.solving.dispatch import AUTO_RULES as AUTO_RULES
-from mmbn_opt.solving.dispatch import AutoRule as AutoRule
 from mmbn_opt.solving.dispatch import solve as solve
 from mmbn_opt.solving.dispatch import solvers as solvers
 from mmbn_opt.solving.dispatch import start as start
