@@ -100,7 +100,8 @@ def use_network(model: mm.BayesianNetwork) -> None:
             model.to_bif(Path(folder) / "model.bif")
         except mm.InputError:
             return
-        again = mm.BayesianNetwork.from_bif(Path(folder) / "model.bif", model.target.name)
+        target = model.target.name if model.structure.has_class else None
+        again = mm.BayesianNetwork.from_bif(Path(folder) / "model.bif", target)
         assert again.structure == model.structure
 
 

@@ -130,7 +130,7 @@ def moralized(structure: Structure) -> Structure:
     --------
     >>> figure_2 = Structure.from_names(["x", "z"], "y", [("y", "x"), ("z", "x")])
     >>> moralized(figure_2).edges
-    [('y', 'x'), ('z', 'x'), ('z', 'y')]
+    [('z', 'x'), ('y', 'x'), ('y', 'z')]
     """
     position = positions_of(structure)
     parents = [set(ps) for ps in structure.parents]
@@ -142,7 +142,7 @@ def moralized(structure: Structure) -> Structure:
         parents[host] |= parents[child] - {host}
     if parents == [set(ps) for ps in structure.parents]:
         return structure
-    return Structure(structure.feature_names, structure.class_name, tuple(tuple(ps) for ps in parents))
+    return Structure(structure.feature_names, structure.class_name, tuple(tuple(sorted(ps)) for ps in parents))
 
 
 def positions_of(structure: Structure) -> dict[int, int]:

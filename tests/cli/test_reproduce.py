@@ -115,6 +115,7 @@ def test_without_data_the_sets_of_the_package_are_run_and_the_others_named(tmp_p
     assert {p.name for p in out.iterdir()} == {"runs", "peharz2012-table2"}
 
 
+@pytest.mark.slow
 def test_a_second_run_does_what_is_missing_and_another_experiment_may_share_the_folder(mine, tmp_path):
     out = tmp_path / "out"
     first = run(mine, "--quick", "--out", out)
@@ -135,6 +136,7 @@ def test_a_second_run_does_what_is_missing_and_another_experiment_may_share_the_
     assert pd.read_csv(out / "mine" / "results.csv").equals(pd.read_csv(out / "other" / "results.csv"))
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_middle_keeps_what_is_done_and_the_same_command_goes_on(mine, tmp_path):
     out = tmp_path / "out"
     process = subprocess.Popen(
@@ -156,6 +158,7 @@ def test_ctrl_c_in_the_middle_keeps_what_is_done_and_the_same_command_goes_on(mi
     assert f"[{kept}/16]" not in again.stderr
 
 
+@pytest.mark.slow
 def test_two_runs_into_one_folder_at_the_same_time_are_refused(mine, tmp_path):
     out = tmp_path / "out"
     mine.write_text(MINE.replace('"tan"', '"structure", max_parents = [1, 2], p = [0.6, 0.7, 0.8, 0.9]'))
@@ -176,6 +179,7 @@ def test_two_runs_into_one_folder_at_the_same_time_are_refused(mine, tmp_path):
         process.stderr.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is POSIX")
 def test_a_run_that_was_killed_goes_on_where_it_was_and_leaves_no_process(mine, tmp_path):
     out = tmp_path / "out"

@@ -21,10 +21,10 @@ DEFAULTS = [kind() for kind in PUBLIC]
 VARIANTS = [
     mm.TANClassifier(missing="state"),
     mm.MaxMarginBayesClassifier("tan-cmi", "cg-cl", iterations=10, missing="drop"),
-    mm.MaxMarginStructureClassifier(missing="state", unseen="error"),
-    mm.CMMClassifier(strategy="one-vs-rest", iterations=5, missing="marginalize"),
 ]
 LONG = [
+    mm.MaxMarginStructureClassifier(missing="state", unseen="error"),
+    mm.CMMClassifier(strategy="one-vs-rest", iterations=5, missing="marginalize"),
     mm.MaxMarginBayesClassifier("nb", "relaxation", rel_gap=1e-2, missing="state"),
     mm.MaxMarginStructureClassifier("sbm", parameters="cg-mm", missing="drop"),
     mm.MaxMarginStructureClassifier("bic", 1, parameters="relaxation", missing="state"),

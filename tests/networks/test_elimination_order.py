@@ -44,7 +44,7 @@ def test_min_fill_is_the_rule_by_hand(n: int, share: float, seed: int, n_kept: i
     assert min_fill_order(graph, kept) == by_hand(graph, kept, fill)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(10, 130), st.floats(0.03, 0.25), st.integers(0, 10_000))
 def test_rules_with_weights_are_the_rules_by_hand(n: int, share: float, seed: int) -> None:
     graph = random_graph(n, share, seed)

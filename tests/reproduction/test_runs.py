@@ -126,6 +126,7 @@ def test_a_file_of_something_else_is_refused_with_the_place(field, value, messag
             TrialRecord.from_json(json.dumps(content))
 
 
+@pytest.mark.slow
 def test_a_run_that_raises_or_dies_is_a_row_and_the_next_one_goes_on(tmp_path):
     frame = pd.DataFrame({"a": ["x", "y"] * 20, "class": ["p"] * 40})
     frame.to_csv(tmp_path / "iris.csv", index=False)

@@ -58,6 +58,10 @@ class SequenceFormulation(Formulation):
         return self.data.n_sequences
 
     @property
+    def samples(self) -> None:
+        """None: sequences are no table."""
+
+    @property
     def source_in_words(self) -> str:
         """What the objective is recomputed from."""
         return f"{self.data.n_sequences:,} sequences of {self.data.n_positions:,} positions"
