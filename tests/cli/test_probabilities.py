@@ -41,7 +41,7 @@ def classifier(command: str) -> Any:
 SHORT = {"parameters": (), "structure": ("-k", "1"), "cmm": ("-k", "1")}
 
 
-@pytest.mark.parametrize("command", list(SHORT))
+@pytest.mark.parametrize("command", ["parameters", "structure", pytest.param("cmm", marks=pytest.mark.slow)])
 def test_a_command_calibrates_what_it_writes(command: str, capsys: Any, monkeypatch: Any) -> None:
     status, said, _ = run(
         capsys, monkeypatch, command, "-d", "iris.csv", "-t", "class", "-o", "run", "--hold-out", "0.3", *SHORT[command]

@@ -24,6 +24,7 @@ def test_the_structure_keeps_them_and_the_certificate_says_so(corral, criterion)
     assert clone(model).constraints == limits
 
 
+@pytest.mark.slow
 def test_they_hold_where_parameters_are_chosen_by_cross_validation_too(corral):
     model = mm.MaxMarginStructureClassifier(p=[0.75, 0.9], parameters="cg-mm", constraints=[mm.MaxFeatures(2)])
     model.fit(*corral)

@@ -59,7 +59,15 @@ def test_begins_with_its_title_and_tells_a_story(notebook):
     assert 100 < words < 700
 
 
+LONG = {"csv-to-deployed-classifier", "any-time-structure-search", "missing-values"}
+
+
 @pytest.mark.timeout(LIMIT_SEC)
+@pytest.mark.parametrize(
+    "notebook",
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in LONG)) for path in NOTEBOOKS],
+    indirect=True,
+)
 def test_runs(notebook):
     from notebook_runs import executed
 

@@ -36,6 +36,7 @@ def test_the_help_names_the_options(tmp_path):
         assert option in text
 
 
+@pytest.mark.slow
 def test_structure_solvers_agree(tmp_path):
     run([sys.executable, EXAMPLES / "compare_structure_solvers.py", "--quick", "--out", tmp_path / "out"], cwd=tmp_path)
     table = pd.read_csv(tmp_path / "out" / "results.csv")

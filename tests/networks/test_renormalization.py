@@ -85,6 +85,7 @@ def some_normalised_network_has_the_posterior(model):
     return False
 
 
+@pytest.mark.slow
 def test_the_host_test_agrees_with_a_search_on_every_dag_of_three_nodes():
     rng = np.random.default_rng(0)
     answers = set()
