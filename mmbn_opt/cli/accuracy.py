@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from mmbn_opt._budget import leave_in_time
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -218,6 +220,7 @@ class Judged:
         self._explain(model, data, calibration)
 
     def _explain(self, model: Any, data: Any, calibration: Any) -> None:
+        leave_in_time()
         from mmbn_opt.display.reasons import reasons_of
         from mmbn_opt.scores.calibrated import CalibratedModel, rows_in_numbers, training_rows
         from mmbn_opt.scores.calibration import Reliability
@@ -232,6 +235,7 @@ class Judged:
         log_proba = calibrated.log_proba_of(rows)
         if held_out is not None:
             self._reliability = Reliability.of(log_proba, truth.astype("int64"))
+        leave_in_time()
         self._reasons = reasons_of(calibrated, rows, truth, log_proba, numbers=names, where=where)
 
     def say(self) -> None:

@@ -92,8 +92,9 @@ class CalibratedModel(Scoring):
             return log_own
         calibrated = self.calibration.log_proba(scores)
         if self.calibration.shares:
-            for row in np.flatnonzero(says_nothing(self.model, rows)):
-                calibrated[row] = self.calibration.of_silence(int(proba[row].argmax()))
+            silent, decided = says_nothing(self.model, rows), proba.argmax(axis=1)
+            for k in np.unique(decided[silent]).tolist():
+                calibrated[silent & (decided == k)] = self.calibration.of_silence(k)
         return _decided(calibrated, proba)
 
     def predict(self, X: Any, *, unseen: Unseen = "warn") -> NDArray[Any]:

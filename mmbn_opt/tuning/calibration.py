@@ -43,8 +43,8 @@ FOLDS = 5
 TRAINED_SHARE, COUNTED_SHARE = 0.2, 0.05
 """Shares of a time limit that are kept for a calibration: where parameters are trained, and where they are counts."""
 
-_MOST_SEEN = 10_000
-"""Training rows that a temperature is chosen on where no time is left to hold others out."""
+_MOST_SEEN = 20_000
+"""Training rows times classes that a temperature is chosen on where no time is left to hold others out."""
 
 _LOOSE_GAP = 1e-2
 """Gap at which a relaxation is near enough for a temperature."""
@@ -161,9 +161,9 @@ def calibrate(
     return calibrate_on(parts, scored, n_jobs=n_jobs, seconds=seconds, seen=seen)
 
 
-def some_rows(n_rows: int, seed: int) -> IntArray:
+def some_rows(n_rows: int, n_classes: int, seed: int) -> IntArray:
     """Numbers of the rows that stand for all, in order, where a glance has to do."""
-    drawn = np.random.default_rng(seed).choice(n_rows, min(n_rows, _MOST_SEEN), replace=False)
+    drawn = np.random.default_rng(seed).choice(n_rows, min(n_rows, max(1, _MOST_SEEN // n_classes)), replace=False)
     return np.sort(drawn).astype(np.int64)
 
 
@@ -173,7 +173,7 @@ def _seen(
     scores_of: Callable[[BayesianNetwork, DiscreteDataset], HeldOutScores],
     seed: int,
 ) -> HeldOutScores:
-    return scores_of(own, data.subset(some_rows(data.n_samples, seed)))
+    return scores_of(own, data.subset(some_rows(data.n_samples, data.n_classes, seed)))
 
 
 def best_start(problem: Formulation, *, seed: int, seconds: float | None) -> BayesianNetwork:

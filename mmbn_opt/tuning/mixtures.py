@@ -67,7 +67,7 @@ def calibrate_mixture(
 
     def seen() -> HeldOutScores:
         assert own is not None
-        rows = some_rows(data.n_samples, seed)
+        rows = some_rows(data.n_samples, len(data.classes), seed)
         return scores_of(own, data.z[rows] * own.scale + own.location, data.codes[rows])
 
     def parts() -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
