@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from mmbn_opt.exceptions import FormatError
-from mmbn_opt.interop.json_fields import checked_value, mapping_of, member_of
+from mmbn_opt.interop.json_fields import checked_value, mapping_of, member_of, record_fields
 from mmbn_opt.interop.json_text import parse_json
 from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.status import Sense, TerminationStatus, _Described
@@ -156,14 +156,7 @@ class RunRecord:
 
 def _fields(content: Any) -> dict[str, Any]:
     """The fields of a record; `ValueError` with the place of what is wrong."""
-    if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise ValueError(f'it is no JSON object with "format": "{_FORMAT}"')
-    known = [f.name for f in fields(RunRecord)]
-    strangers = [key for key in content if key not in (*known, "format")]
-    without = [name for name in known if name not in content]
-    if strangers or without:
-        raise ValueError(f"{strangers[0]!r} is no field of a run" if strangers else f"{without[0]} is absent")
-    found = {name: checked_value(name, content[name], kind) for name, kind in _KINDS.items()}
+    found = record_fields(content, RunRecord, _FORMAT, _KINDS)
     sense = member_of(Sense, "sense", content["sense"], by_value=True)
     status = content["status"]
     return found | {

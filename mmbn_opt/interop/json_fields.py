@@ -2,10 +2,12 @@
 
 import math
 import reprlib
+from collections.abc import Mapping
+from dataclasses import fields
 from enum import Enum
 from typing import Any
 
-__all__ = ["checked_value", "mapping_of", "member_of"]
+__all__ = ["checked_value", "mapping_of", "member_of", "record_fields"]
 
 _EXPECTED = {"text": "a text", "number": "a number", "whole": "a whole number", "bool": "true or false"}
 
@@ -49,3 +51,26 @@ def mapping_of(where: str, value: Any, kind: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{where} must be an object, got {reprlib.repr(value)}")
     return {key: checked_value(f"{where}.{key[:60]}", entry, kind) for key, entry in value.items()}
+
+
+def record_fields(content: Any, record: type, form: str, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """The plain fields of a record that was kept as an object, which must have all of its fields and no others.
+
+    Parameters
+    ----------
+    content : object
+        What the text held.
+    record : dataclass
+    form : str
+        What its ``"format"`` must be.
+    kinds : mapping of field to kind
+        The plain ones, with what `checked_value` takes.
+    """
+    if not isinstance(content, dict) or content.get("format") != form:
+        raise ValueError(f'it is no JSON object with "format": "{form}"')
+    known = [f.name for f in fields(record)]
+    strangers = [key for key in content if key not in (*known, "format")]
+    without = [name for name in known if name not in content]
+    if strangers or without:
+        raise ValueError(f"{strangers[0]!r} is no field of a run" if strangers else f"{without[0]} is absent")
+    return {name: checked_value(name, content[name], kind) for name, kind in kinds.items()}

@@ -17,7 +17,7 @@ from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.constraint_form import ConstraintForm, ModelNodes
 from mmbn_opt.networks.structure import Structure
 
-__all__ = ["DegreeLimit", "MaxEdges", "MaxParameters", "StructureConstraint", "ruled_out", "within"]
+__all__ = ["AtMost", "DegreeLimit", "MaxEdges", "MaxParameters", "StructureConstraint", "ruled_out", "within"]
 
 SLACK = 1e-9
 """Relative; by so much a sum may exceed its limit, since sums of decimal fractions are not exact."""
@@ -84,7 +84,25 @@ def ruled_out(
 
 
 @dataclass(frozen=True)
-class MaxEdges(StructureConstraint):
+class AtMost(StructureConstraint):
+    """At most so many of what is counted."""
+
+    most: int
+
+    closed = True
+    turns: ClassVar[bool] = True
+    counted: ClassVar[str]
+    """One of them, in words."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "most", whole("most", self.most))
+
+    def __str__(self) -> str:
+        return f"at most {self.most} {self.counted}{'s' if self.most != 1 else ''}"
+
+
+@dataclass(frozen=True)
+class MaxEdges(AtMost):
     """At most so many edges, those from and to the class counted.
 
     Parameters
@@ -97,16 +115,7 @@ class MaxEdges(StructureConstraint):
     at most 7 edges
     """
 
-    most: int
-
-    closed = True
-    turns: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "most", whole("most", self.most))
-
-    def __str__(self) -> str:
-        return f"at most {self.most} edge{'s' if self.most != 1 else ''}"
+    counted: ClassVar[str] = "edge"
 
     def check(self, nodes: ModelNodes) -> None:
         """It names nothing."""
@@ -123,7 +132,7 @@ class MaxEdges(StructureConstraint):
 
 
 @dataclass(frozen=True)
-class MaxParameters(StructureConstraint):
+class MaxParameters(AtMost):
     """At most so many free parameters in the tables of all nodes together.
 
     A node of r states has ``(r - 1)`` times the product of its parents' states.
@@ -138,16 +147,7 @@ class MaxParameters(StructureConstraint):
     at most 50 free parameters
     """
 
-    most: int
-
-    closed = True
-    turns: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "most", whole("most", self.most))
-
-    def __str__(self) -> str:
-        return f"at most {self.most} free parameter{'s' if self.most != 1 else ''}"
+    counted: ClassVar[str] = "free parameter"
 
     def check(self, nodes: ModelNodes) -> None:
         """States must be known."""

@@ -8,10 +8,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mmbn_opt._arguments import check_fields, checked_number, listed, shown, whole
+from mmbn_opt._arguments import check_fields, checked_number, listed, shown
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.constraint_form import ConstraintForm, Item, ModelNodes
-from mmbn_opt.networks.constraints import StructureConstraint, within
+from mmbn_opt.networks.constraints import AtMost, StructureConstraint, within
 from mmbn_opt.networks.structure import Structure
 
 __all__ = ["AllOrNone", "AtMostOne", "FeatureBudget", "MaxFeatures"]
@@ -20,18 +20,8 @@ Member = str | tuple[str, str]
 """A feature by its name, or an edge as (parent, child)."""
 
 
-def _used(structure: Structure) -> set[int]:
-    """Features in the Markov blanket of the class: parents, children, and other parents of children."""
-    c = structure.class_index
-    blanket = set(structure.parents[c])
-    for node, parents in enumerate(structure.parents):
-        if c in parents:
-            blanket |= {node, *parents}
-    return blanket - {c}
-
-
 @dataclass(frozen=True)
-class MaxFeatures(StructureConstraint):
+class MaxFeatures(AtMost):
     """At most so many features are used, that is, lie in the Markov blanket of the class.
 
     Parameters
@@ -44,16 +34,7 @@ class MaxFeatures(StructureConstraint):
     at most 5 used features
     """
 
-    most: int
-
-    closed = True
-    turns: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "most", whole("most", self.most))
-
-    def __str__(self) -> str:
-        return f"at most {self.most} used feature{'s' if self.most != 1 else ''}"
+    counted: ClassVar[str] = "used feature"
 
     def check(self, nodes: ModelNodes) -> None:
         """There must be a class."""
@@ -61,7 +42,7 @@ class MaxFeatures(StructureConstraint):
 
     def objection(self, structure: Structure, nodes: ModelNodes) -> str | None:
         """Count the Markov blanket."""
-        used = sorted(_used(structure))
+        used = sorted(structure.markov_blanket(structure.class_index))
         if len(used) <= self.most:
             return None
         told = listed(nodes.names[v] for v in used)
@@ -114,7 +95,7 @@ class FeatureBudget(StructureConstraint):
 
     def objection(self, structure: Structure, nodes: ModelNodes) -> str | None:
         """Add up the costs of the Markov blanket."""
-        costs = [self.costs.get(nodes.names[v], 0.0) for v in _used(structure)]
+        costs = [self.costs.get(nodes.names[v], 0.0) for v in structure.markov_blanket(structure.class_index)]
         total = math.fsum(costs)
         if within(total, self.budget):
             return None
@@ -162,7 +143,7 @@ class _Group(StructureConstraint):
     def _there(self, structure: Structure, nodes: ModelNodes) -> list[Member]:
         used: set[int] = set()
         if any(isinstance(member, str) for member in self.members):
-            used = _used(structure)
+            used = structure.markov_blanket(structure.class_index)
         names = {nodes.names[v] for v in used}
         edges = set(structure.edges)
         return [m for m in self.members if (m in names if isinstance(m, str) else m in edges)]

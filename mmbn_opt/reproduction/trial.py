@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from mmbn_opt.comparison.record import RunOutcome
 from mmbn_opt.exceptions import FormatError
-from mmbn_opt.interop.json_fields import checked_value, mapping_of, member_of
+from mmbn_opt.interop.json_fields import mapping_of, member_of, record_fields
 from mmbn_opt.interop.json_text import parse_json
 from mmbn_opt.reproduction.methods import Context
 from mmbn_opt.reproduction.sources import Table
@@ -133,14 +133,7 @@ _KINDS = {
 
 
 def _fields(content: Any) -> dict[str, Any]:
-    if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise ValueError(f'it is no JSON object with "format": "{_FORMAT}"')
-    known = [f.name for f in fields(TrialRecord)]
-    strangers = [key for key in content if key not in (*known, "format")]
-    without = [name for name in known if name not in content]
-    if strangers or without:
-        raise ValueError(f"{strangers[0]!r} is no field of a run" if strangers else f"{without[0]} is absent")
-    found = {name: checked_value(name, content[name], kind) for name, kind in _KINDS.items()}
+    found = record_fields(content, TrialRecord, _FORMAT, _KINDS)
     return found | {
         "outcome": member_of(RunOutcome, "outcome", content["outcome"]),
         "numbers": mapping_of("numbers", content["numbers"], "number"),

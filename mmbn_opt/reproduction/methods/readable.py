@@ -1,5 +1,6 @@
 """Rivals of other packages: networks, and models that are made to be read."""
 
+from abc import ABC, abstractmethod
 from importlib import import_module
 from typing import Any
 
@@ -16,7 +17,7 @@ from mmbn_opt.reproduction.methods.registry import Context
 __all__ = ["aode", "explainable_boosting", "optimal_tree", "pyagrum_classifier", "risk_score"]
 
 
-class _OnCodes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _OnCodes(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A model on the codes that our networks see."""
 
     def __init__(self, context: Context, settings: Any) -> None:
@@ -34,8 +35,9 @@ class _OnCodes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _table(self, X: pd.DataFrame) -> Any:
         return self.codes_.transform(X)
 
+    @abstractmethod
     def _learn(self, codes: Any, numbers: Any) -> Any:
-        raise NotImplementedError
+        """The peer's model of codes and numbers of classes."""
 
     def predict(self, X: pd.DataFrame) -> Any:
         """Classes."""
