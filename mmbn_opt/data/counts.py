@@ -5,7 +5,6 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
@@ -100,6 +99,8 @@ def sums_over_cells(data: DiscreteDataset, sets: NDArray[np.int32], ess: float |
         return np.zeros(0)
     largest = int(np.argmax(cells))
     _refuse_table(data, [int(node) for node in sets[largest] if node >= 0], int(cells[largest]))
+    from scipy.special import xlogy  # deferred: it loads for a quarter of a second, and every command imports this
+
     from mmbn_opt.data._count_kernels import cell_sums
 
     columns = np.ascontiguousarray(np.column_stack([data.codes, data.target_codes]).T, dtype=np.int32)

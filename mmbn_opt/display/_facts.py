@@ -25,6 +25,7 @@ __all__ = [
     "check_rows",
     "headline",
     "mixture_rows",
+    "n_gaussians",
     "parent_rows",
     "part_rows",
     "problem_rows",
@@ -41,6 +42,7 @@ _DATA = ("data", "X", "y", "local_scores")
 
 _MAX_STATES_SHOWN = 12
 _MAX_MEANS_SHOWN = 8
+_MAX_GAUSSIANS_SHOWN = 400
 
 
 @dataclass(frozen=True)
@@ -146,9 +148,11 @@ def parent_rows(network: BayesianNetwork | Structure) -> list[tuple[str, int | N
 
 
 def mixture_rows(model: MixtureClassifier) -> list[tuple[str, str, str]]:
-    """Class and what it is told from, weight and means of each Gaussian of a classifier."""
-    rows = []
+    """Class and what it is told from, weight and means of each Gaussian of a classifier, the first 400 of them."""
+    rows: list[tuple[str, str, str]] = []
     for part in model.parts:
+        if len(rows) >= _MAX_GAUSSIANS_SHOWN:
+            break
         names = [" + ".join(str(model.classes[c]) for c in group) for group in part.groups]
         for name, density in zip(names, part.densities, strict=True):
             rivals = " and ".join(other for other in names if other != name)
@@ -161,7 +165,12 @@ def mixture_rows(model: MixtureClassifier) -> list[tuple[str, str, str]]:
                 more = model.n_features - _MAX_MEANS_SHOWN
                 told += f" and {more} more" if more > 0 else ""
                 rows.append((f"{name}, against {rivals}", number(float(np.exp(density.log_weights[k])), 3), told))
-    return rows
+    return rows[:_MAX_GAUSSIANS_SHOWN]
+
+
+def n_gaussians(model: MixtureClassifier) -> int:
+    """Number of Gaussians of all parts."""
+    return sum(density.n_components for part in model.parts for density in part.densities)
 
 
 def part_rows(whole: Result) -> list[tuple[str, str, str, str]]:

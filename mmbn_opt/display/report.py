@@ -90,6 +90,7 @@ def render_report(
         "probabilities": list(probabilities),
         "reasons": reasons,
         "mixtures": facts.mixture_rows(result.model) if isinstance(result.model, MixtureClassifier) else [],
+        "gaussians": facts.n_gaussians(result.model) if isinstance(result.model, MixtureClassifier) else 0,
         "programs": facts.part_rows(result),
         "remarks": remark_lines(result.remarks),
         "parents": [] if drawn is None else facts.parent_rows(drawn),

@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from mmbn_opt._arguments import shown, whole
 from mmbn_opt._arrays import FloatArray
@@ -219,4 +218,6 @@ class GrowingStructure:
         self.labels, self.weight, self.fold = self.labels[order], self.weight[order], self.fold[order]
         self.scores, self.margin, self.right = self.scores[order], margin[order], right[order]
         self.wrong_before = np.concatenate([[0.0], np.cumsum(self.weight * ~self.right)])
-        self.log_posterior = own[order] - logsumexp(self.scores, axis=1) if self.by_likelihood else np.zeros(1)
+        self.log_posterior = (
+            own[order] - np.logaddexp.reduce(self.scores, axis=1) if self.by_likelihood else np.zeros(1)
+        )

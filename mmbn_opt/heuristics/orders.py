@@ -5,7 +5,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from mmbn_opt._arguments import check_arguments
 from mmbn_opt._arrays import FloatArray
@@ -113,6 +112,8 @@ def feature_order(data: DiscreteDataset, order: FeatureOrder = "OMI", *, seed: i
 
 def _information(counts: FloatArray) -> float:
     """``n I(C; X | Y)`` in nats from counts over (X, Y, C)."""
+    from scipy.special import xlogy  # deferred: it loads for a quarter of a second
+
     value = (
         xlogy(counts, counts).sum()
         + xlogy(s := counts.sum(axis=(0, 2)), s).sum()
@@ -172,6 +173,8 @@ def _entropy(code: NDArray[np.int64], weight: FloatArray) -> float:
     else:
         _, dense = np.unique(code, return_inverse=True)
         counts = np.bincount(dense.ravel(), weights=weight)
+    from scipy.special import xlogy  # deferred: it loads for a quarter of a second
+
     return -float(xlogy(counts, counts).sum())
 
 

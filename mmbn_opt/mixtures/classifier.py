@@ -10,10 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, softmax
 
 from mmbn_opt._arguments import listed, shown
-from mmbn_opt._arrays import FloatArray
+from mmbn_opt._arrays import FloatArray, log_expit, log_softmax
 from mmbn_opt._budget import leave_in_time
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.numeric import NumericDataset, as_matrix
@@ -210,9 +209,9 @@ class MixtureClassifier:
             shares: FloatArray = scores / scores.sum(axis=1, keepdims=True)
             return shares
         if self.n_classes == 2:
-            first = expit(scores[:, 0] - scores[:, 1])
-            return np.column_stack([first, expit(scores[:, 1] - scores[:, 0])])
-        probabilities: FloatArray = softmax(scores, axis=1)
+            odds = scores[:, 0] - scores[:, 1]
+            return np.exp(np.column_stack([log_expit(odds), log_expit(-odds)]))
+        probabilities: FloatArray = np.exp(log_softmax(scores))
         return probabilities
 
     def predict(self, X: Any) -> NDArray[Any]:

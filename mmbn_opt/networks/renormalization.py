@@ -9,10 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
 
 from mmbn_opt._arguments import check_arguments, listed
-from mmbn_opt._arrays import FloatArray
+from mmbn_opt._arrays import FloatArray, log_softmax
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.log_linear import LogLinearClassifier
 from mmbn_opt.networks.network import BayesianNetwork
@@ -79,12 +78,12 @@ def normalized_tables(
 
 def _normalize_rows(table: FloatArray) -> tuple[FloatArray, int]:
     """Normalise in place; returns the logs of the row sums and the number of rows without mass."""
-    rho: FloatArray = logsumexp(table, axis=1)
+    rho: FloatArray = np.logaddexp.reduce(table, axis=1)
     empty = np.isneginf(rho)
     table[~empty] -= rho[~empty, None]
     table[empty] = -np.log(table.shape[1])
     # One more pass takes the rounding error of large log-factors out of the row sums.
-    table -= logsumexp(table, axis=1, keepdims=True)
+    table -= np.logaddexp.reduce(table, axis=1, keepdims=True)
     return rho, int(empty.sum())
 
 
@@ -146,7 +145,7 @@ def posterior_difference(
     points = _blanket_states(before) if codes is None else np.asarray(codes, dtype=np.int32)
     if not len(points):
         return 0.0
-    pair = [softmax(_finite(model.log_joint(points)), axis=1) for model in (before, after)]
+    pair = [np.exp(log_softmax(_finite(model.log_joint(points)))) for model in (before, after)]
     return float(np.abs(pair[0] - pair[1]).max())
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import log_softmax
 
-from mmbn_opt._arrays import FloatArray, IntArray
+from mmbn_opt._arrays import FloatArray, IntArray, log_softmax
 
 __all__ = ["Bends", "bent", "choose_bends"]
 
@@ -61,7 +60,7 @@ def choose_bends(behind: FloatArray, codes: IntArray, weight: FloatArray, spread
     wanted *= (weight / total)[:, None]
 
     def loss(shares: FloatArray) -> tuple[float, FloatArray]:
-        log_proba = log_softmax(-(ramps @ shares), axis=1)
+        log_proba = log_softmax(-(ramps @ shares))
         slope = np.exp(log_proba) * (weight / total)[:, None] - wanted
         value = -float((wanted * log_proba).sum()) + 0.5 * float(shares @ shares) / total
         return value, shares / total - np.einsum("rc,rck->k", slope, ramps)

@@ -1,13 +1,13 @@
 """How far probabilities can be believed: log loss, calibration error, and the temperature that makes them so."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
-from mmbn_opt._arrays import FloatArray, IntArray
+from mmbn_opt._arrays import FloatArray, IntArray, log_softmax
 from mmbn_opt._budget import leave_in_time
 from mmbn_opt.scores.bends import Bends, bent, choose_bends
 
@@ -17,7 +17,8 @@ LEAST_LOG = float(np.log(np.finfo(np.float64).eps))
 """Logarithm of the least probability that a log loss counts, as in scikit-learn: a single row must not make it inf."""
 
 _BINS = 15
-_SHARPEST, _FLATTEST = np.log(1e-4), np.log(1e8)
+_SHARPEST, _FLATTEST = 1e-4, 1e8
+_STEPS = 200
 _IMPOSSIBLE = 1e4
 """Nats that stand for an infinite distance between two classes while a temperature is chosen."""
 _WORTH_A_BEND = 1e-3
@@ -106,7 +107,7 @@ class Calibration:
         behind = scores - scores.max(axis=1, keepdims=True)
         if self.bends:
             behind = -bent(-behind, self.bends)
-        answer: FloatArray = log_softmax(behind / self.temperature, axis=1)
+        answer: FloatArray = log_softmax(behind / self.temperature)
         return answer
 
     def of_silence(self, decided: int) -> FloatArray:
@@ -142,6 +143,26 @@ class Calibration:
             f"{self.after.log_loss:.4f}, calibration error {self.before.calibration_error:.4f} -> "
             f"{self.after.calibration_error:.4f}"
         )
+
+
+def _least(slopes: Callable[[float], tuple[float, float, float]], low: float, high: float) -> tuple[float, float]:
+    """Where a convex function of a positive number is least, and its value there.
+
+    Newton's steps on value, slope and curvature; one that leaves what is left of the interval halves that, in
+    logarithms, instead.
+    """
+    place = min(1.0, high)
+    value, slope, curvature = slopes(place)
+    for _ in range(_STEPS):
+        low, high = (place, high) if slope < 0.0 else (low, place)
+        step = place - slope / curvature if curvature > 0.0 else np.inf
+        new = step if low < step < high else float(np.sqrt(low * high))
+        done = abs(new - place) <= 1e-8 * place
+        place = new
+        value, slope, curvature = slopes(place)
+        if done:
+            break
+    return place, value
 
 
 def choose_temperature(
@@ -180,8 +201,6 @@ def choose_temperature(
     >>> np.exp(found.log_proba(scores[:1])).round(3).tolist()
     [[0.881, 0.119]]
     """
-    from scipy.optimize import minimize_scalar  # deferred: it loads for a fifth of a second, and reports import this
-
     rows = np.arange(len(codes))
     own = np.isfinite(scores[rows, codes])  # what a model says cannot be costs the same at any temperature
     if not own.any():
@@ -192,20 +211,22 @@ def choose_temperature(
     more = 0.5 if before is None or not seen else float(np.sqrt(weight.sum()))
     spread = more / (more + float(weight.sum()))
 
-    def loss(log_inverse: float) -> float:
-        leave_in_time()
-        log_proba = log_softmax(-behind * np.exp(log_inverse), axis=1)
-        each = (1.0 - spread) * log_proba[rows, codes] + spread * log_proba.mean(axis=1)
-        return -float(share @ each)
+    wanted = (1.0 - spread) * behind[rows, codes] + spread * behind.mean(axis=1)
 
-    surest = 0.0 if seen and before is None else -_SHARPEST
-    found = minimize_scalar(
-        loss, bounds=(-_FLATTEST, surest), method="bounded", options={"xatol": 1e-6, "maxiter": 200}
-    )
-    best = Calibration(float(f"{np.exp(-found.x):.6g}"))
+    def slopes(inverse: float) -> tuple[float, float, float]:
+        leave_in_time()
+        log_proba = log_softmax(-behind * inverse)
+        proba = np.exp(log_proba)
+        mean = (proba * behind).sum(axis=1)
+        variance = (proba * (behind - mean[:, None]) ** 2).sum(axis=1)
+        each = (1.0 - spread) * log_proba[rows, codes] + spread * log_proba.mean(axis=1)
+        return -float(share @ each), float(share @ (wanted - mean)), float(share @ variance)
+
+    inverse, least_loss = _least(slopes, 1.0 / _FLATTEST, 1.0 if seen and before is None else 1.0 / _SHARPEST)
+    best = Calibration(float(f"{1.0 / inverse:.6g}"))
     if may_bend and (behind > 0.0).any():
         bends, least = choose_bends(behind, codes, weight * own, spread)
-        if least < found.fun - _WORTH_A_BEND and bends[-1][1] > 0.0:
+        if least < least_loss - _WORTH_A_BEND and bends[-1][1] > 0.0:
             best = Calibration(bends=bends)
     plain = Calibration().log_proba(scores) if before is None else before
     counts = np.bincount(codes, weights=weight, minlength=scores.shape[1]) + 0.5 / scores.shape[1]

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, xlogy
 
 from mmbn_opt._arguments import is_number
 from mmbn_opt._arrays import FloatArray
@@ -78,7 +77,7 @@ def smooth_margin(
     rows = np.arange(data.n_samples)
     own = joint[rows, data.target_codes]
     joint[rows, data.target_codes] = -np.inf
-    rival = joint.max(axis=1) if np.isinf(eta) else logsumexp(eta * joint, axis=1) / eta
+    rival = joint.max(axis=1) if np.isinf(eta) else np.logaddexp.reduce(eta * joint, axis=1) / eta
     y = lam * (own - rival)
     hinge = np.minimum(y + kappa, 1.0)
     corner = (y > 1 - 2 * kappa) & (y < 1)
@@ -153,7 +152,7 @@ def conditional_log_likelihood(network: BayesianNetwork, data: DiscreteDataset) 
     """``sum_m n_m log P(c_m | x_m)`` in nats."""
     joint = network.log_joint(network.encode(data))
     own = joint[np.arange(data.n_samples), data.target_codes]
-    return float(data.sample_weight @ (own - logsumexp(joint, axis=1)))
+    return float(data.sample_weight @ (own - np.logaddexp.reduce(joint, axis=1)))
 
 
 def classification_rate(network: BayesianNetwork, data: DiscreteDataset) -> float:
@@ -177,6 +176,11 @@ def family_score(
     * ``bic`` and ``mdl``: loglik minus ``log(M)/2`` per free parameter (Suzuki 1993; MDL is minus the length);
     * ``bdeu``: log marginal likelihood under the uniform Dirichlet prior of total weight `ess` (Heckerman et al. 1995).
     """
+    from scipy.special import (  # deferred: it loads for a quarter of a second, and every command imports this
+        gammaln,
+        xlogy,
+    )
+
     n_states = data.cardinalities[node]
     counts = contingency(data, [*sorted(parents), node]).reshape(-1, n_states)
     total = counts.sum(axis=1)

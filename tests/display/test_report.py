@@ -192,3 +192,14 @@ def test_a_program_among_several_is_told_its_own_failures_even_where_one_name_en
     assert list(told) == ["a against aa", "a against b", "aa against b"]
     assert told["a against b"] == "all checks passed"
     assert "of 11 samples miss xi = 2.6: row" in told["aa against b"]
+
+
+def test_of_very_many_gaussians_the_first_are_shown_and_the_number_of_all_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mmbn_opt.display._facts._MAX_GAUSSIANS_SHOWN", 3)
+    X, y = np.arange(15.0)[:, np.newaxis], np.repeat(["a", "b", "c"], 5)
+    result = solve_parts(MulticlassMargin(X, y, n_components=1), ExteriorPenaltySolver(max_iterations=20))
+    report = read(render_report(result))
+    assert "The first 3 of 6 Gaussians" in report.text
+    assert report.text.count("against c 1 x0") == 1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.special import log_expit
+from scipy.special import log_expit, log_softmax
 from sklearn.metrics import log_loss as their_log_loss
 from sklearn.utils.class_weight import compute_class_weight
 
@@ -32,6 +32,25 @@ def test_the_temperature_that_labels_were_drawn_with_is_found(true: float) -> No
     assert found.before is not None
     assert found.after.log_loss <= found.before.log_loss + 1e-9
     assert found.after.calibration_error < 0.02
+
+
+@given(
+    arrays(np.float64, (12, 3), elements=st.floats(-30, 30)),
+    arrays(np.int64, 12, elements=st.integers(0, 2)),
+    st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_no_temperature_within_the_bounds_has_less_log_loss(scores: Any, codes: Any, seen: bool) -> None:
+    """The labels' half row more is spread over all classes."""
+    found = choose_temperature(scores, codes, np.ones(12), seen=seen)
+    spread = 0.5 / 12.5
+    wanted = np.full((12, 3), spread / 3) + (1 - spread) * np.eye(3)[codes]
+
+    def loss(temperature: float) -> float:
+        return -float((wanted * log_softmax(scores / temperature, axis=1)).sum() / 12)
+
+    best = min(loss(t) for t in np.geomspace(1.0 if seen else 1e-4, 1e8, 2000))
+    assert loss(found.temperature) <= best + 1e-7
 
 
 def test_weights_are_rows() -> None:

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import log_expit
 
-from ..._arrays import FloatArray
+from ..._arrays import FloatArray, log_expit
 from ...data.numeric import NumericDataset
 from ...mixtures.classifier import DecisionRule, MixtureClassifier, MixturePart
 from ...mixtures.density import MixtureDensity
@@ -42,7 +41,7 @@ class ClassGaussians:
         least = 2.0 * self.tau * self._variance(groups)
         densities = tuple(self._density(group, n_components, least) for group in groups)
         odds = float(np.log(self._n[list(groups[0])].sum() / self._n[list(groups[1])].sum()))
-        part = MixturePart(((0,), (1,)), np.array([float(log_expit(odds)), float(log_expit(-odds))]), densities)
+        part = MixturePart(((0,), (1,)), log_expit(np.array([odds, -odds])), densities)
         model = MixtureClassifier(
             np.array([0, 1]), self._names, DecisionRule.MAX_WINS, (part,), self._location, self._scale
         )

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit, log_expit
 
 from ..._arguments import check_fields, checked_number, choice_of, listed
-from ..._arrays import FloatArray
+from ..._arrays import FloatArray, log_expit
 from ...data.folds import draw_held_out, take_rows
 from ...data.numeric import NumericDataset, check_components
 from ...data.samples import Samples
@@ -232,7 +231,7 @@ class ConstrainedMaximumMargin(StartingMixtures):
 
         def score(x: FloatArray) -> float:
             odds = held_out.constraints(x) + self.xi
-            return float(np.mean(odds > 0) + np.mean(expit(odds)) / (len(odds) + 1))
+            return float(np.mean(odds > 0) + np.mean(np.exp(log_expit(odds))) / (len(odds) + 1))
 
         return score
 
@@ -275,7 +274,7 @@ class ConstrainedMaximumMargin(StartingMixtures):
         return part
 
     def _model(self, log_odds: float, densities: list[MixtureDensity]) -> MixtureClassifier:
-        log_prior = np.array([float(log_expit(log_odds)), float(log_expit(-log_odds))])
+        log_prior = log_expit(np.array([log_odds, -log_odds]))
         part = MixturePart(((0,), (1,)), log_prior, tuple(densities))
         data = self.data
         return MixtureClassifier(

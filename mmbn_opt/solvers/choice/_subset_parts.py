@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from ..._arrays import FloatArray, IntArray
 from ...programs.choice import ChoiceProgram
@@ -68,6 +67,8 @@ def split(program: ChoiceProgram) -> list[Part]:
 
     Cycles never leave a component, so that each is a problem of its own.
     """
+    from scipy.sparse.csgraph import connected_components  # deferred: all of scipy.linalg comes with it
+
     may = np.zeros((program.n_nodes, program.n_nodes), dtype=bool)
     np.logical_or.at(may, program.owner, program.parents)
     count, label = connected_components(may, directed=True, connection="strong")

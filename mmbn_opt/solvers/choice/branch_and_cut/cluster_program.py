@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import highspy
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from ...._arrays import BoolArray, FloatArray
 from ...mixed_integer.highs_model import fresh_scheduler, quiet_highs
@@ -44,6 +43,8 @@ class Limits(NamedTuple):
 
 def cyclic_parts(arcs: FloatArray) -> list[NDArray[np.intp]]:
     """Strongly connected parts of two nodes or more; ``arcs[j, i] > 0`` is an arc from j to i."""
+    from scipy.sparse.csgraph import connected_components  # deferred: all of scipy.linalg comes with it
+
     labels = connected_components(arcs > 1e-9, directed=True, connection="strong")[1]
     return [np.flatnonzero(labels == part) for part in np.flatnonzero(np.bincount(labels) > 1)]
 

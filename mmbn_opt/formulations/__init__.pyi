@@ -1,0 +1,16 @@
+from mmbn_opt.formulations.base import Formulation as Formulation
+from mmbn_opt.formulations.base import Start as Start
+from mmbn_opt.formulations.mixture.constrained import ConstrainedMaximumMargin as ConstrainedMaximumMargin
+from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin as MulticlassMargin
+from mmbn_opt.formulations.parameters.conditional_likelihood import ConditionalLikelihood as ConditionalLikelihood
+from mmbn_opt.formulations.parameters.markov_network import MaxMarginMarkovNetwork as MaxMarginMarkovNetwork
+from mmbn_opt.formulations.parameters.relaxation import MaxMarginRelaxation as MaxMarginRelaxation
+from mmbn_opt.formulations.parameters.smooth_margin import SmoothMargin as SmoothMargin
+from mmbn_opt.formulations.sequence.likelihood import SequenceConditionalLikelihood as SequenceConditionalLikelihood
+from mmbn_opt.formulations.sequence.markov_network import SequenceMarkovNetwork as SequenceMarkovNetwork
+from mmbn_opt.formulations.sequence.max_margin import SequenceMaxMargin as SequenceMaxMargin
+from mmbn_opt.formulations.sequence.smooth_margin import SequenceSmoothMargin as SequenceSmoothMargin
+from mmbn_opt.formulations.structure.decomposable import DecomposableStructure as DecomposableStructure
+from mmbn_opt.formulations.structure.local_scores import LocalScoreStructure as LocalScoreStructure
+from mmbn_opt.formulations.structure.soft_margin import BinarySoftMarginStructure as BinarySoftMarginStructure
+from mmbn_opt.formulations.structure.soft_margin import SoftMarginStructure as SoftMarginStructure
