@@ -224,7 +224,7 @@ def choose_temperature(
 
     inverse, least_loss = _least(slopes, 1.0 / _FLATTEST, 1.0 if seen and before is None else 1.0 / _SHARPEST)
     best = Calibration(float(f"{1.0 / inverse:.6g}"))
-    if may_bend and (behind > 0.0).any():
+    if may_bend and not seen and (behind > 0.0).any():
         bends, least = choose_bends(behind, codes, weight * own, spread)
         if least < least_loss - _WORTH_A_BEND and bends[-1][1] > 0.0:
             best = Calibration(bends=bends)
