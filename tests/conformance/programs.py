@@ -235,4 +235,30 @@ def structure_programs() -> list[Case]:
     return cases
 
 
-PROGRAMS: list[Case] = [*_all_cases(), *structure_programs()]
+def local_score_programs() -> list[Case]:
+    """Programs of given local scores, with optima found by all orders of the variables."""
+    cases = []
+    for seed, form in enumerate(("order", "order-printed", "cluster")):
+        rng, names = np.random.default_rng(seed), "abcd"
+        scores = {
+            node: [
+                (float(np.round(rng.normal(-9.0, 3.0), 3)), parents)
+                for size in range(4)
+                for parents in itertools.combinations(names.replace(node, ""), size)
+            ]
+            for node in names
+        }
+        best = max(
+            sum(
+                max(s for s, parents in scores[node] if set(parents) <= set(order[:place]))
+                for place, node in enumerate(order)
+            )
+            for order in itertools.permutations(names)
+        )
+        problem = mm.LocalScoreStructure(scores, acyclicity=form)
+        built = problem.build(ProgramKind.MIXED_INTEGER)
+        cases.append(Case(f"LocalScoreStructure {form}", built, TerminationStatus.OPTIMAL, -best))
+    return cases
+
+
+PROGRAMS: list[Case] = [*_all_cases(), *structure_programs(), *local_score_programs()]
