@@ -86,7 +86,7 @@ AUTO_RULES: tuple[AutoRule, ...] = (
     AutoRule(ProgramKind.IMPLICIT_CONCAVE, "any size", "branch_and_cut"),
     AutoRule(ProgramKind.MIXED_INTEGER, "any size", "highs"),
     AutoRule(ProgramKind.CONVEX, "any size", "convex"),
-    AutoRule(ProgramKind.QUADRATIC, "any size", "clarabel_qp"),
+    AutoRule(ProgramKind.QUADRATIC, "any size", "proximal_newton"),
     AutoRule(
         ProgramKind.SEQUENCE,
         "linear in disguise",

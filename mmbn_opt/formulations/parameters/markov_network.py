@@ -87,11 +87,8 @@ class MaxMarginMarkovNetwork(StructureParameters):
         return ProgramSize(self.layout.size, 0, rows, 2 * rows * len(self.layout.nodes))
 
     def refuse_oversized(self, kind: ProgramKind) -> None:
-        """Raise `SizeLimitError` when the margin matrix or the multipliers would be over the limit."""
+        """Raise `SizeLimitError` when the multipliers would be over the limit; solvers with a matrix look at theirs."""
         self._refuse_margins()
-        self.estimate_size(kind).refuse_over(
-            max_rows=self.max_nonzeros, max_nonzeros=self.max_nonzeros, what=self.title
-        )
 
     if TYPE_CHECKING:
 

@@ -34,7 +34,7 @@ def test_markov_networks_are_the_support_vector_machine_of_crammer_and_singer(st
     data = noisy_data(3)
     formulation = mm.MaxMarginMarkovNetwork(data, structure(data), C=C)
     result = mm.solve(formulation, rel_gap=1e-7)
-    assert result.solver_name == "clarabel_qp"
+    assert result.solver_name == "proximal_newton"
     assert result.termination_status is TerminationStatus.OPTIMAL, result.raw_status
     assert result.certificate.ok, str(result.certificate)
     assert any(c.name == "bound proved" and c.ok for c in result.certificate.checks)
@@ -76,7 +76,9 @@ def test_markov_networks_keep_their_limits():
         with pytest.raises(InputError, match="C must be"):
             mm.MaxMarginMarkovNetwork(data, graph, C=C)
     with pytest.raises(SizeLimitError, match="rows and up to"):
-        mm.solve(mm.MaxMarginMarkovNetwork(data, graph, max_nonzeros=10))
+        mm.solve(mm.MaxMarginMarkovNetwork(data, graph, max_nonzeros=10), "clarabel_qp")
+    without_matrix = mm.solve(mm.MaxMarginMarkovNetwork(data, graph, max_nonzeros=10))
+    assert without_matrix.termination_status is TerminationStatus.OPTIMAL
     stopped = mm.solve(mm.MaxMarginMarkovNetwork(data, graph), time_limit=0.0)
     assert stopped.termination_status is TerminationStatus.TIME_LIMIT
     assert stopped.model is not None
