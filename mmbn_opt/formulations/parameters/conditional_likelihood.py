@@ -80,7 +80,7 @@ class ConditionalLikelihood(SoftmaxParameters):
 
         The objective f is concave in ``w = log theta``, so that ``f(w') <= f(w) + g.(w' - w)`` with its gradient g, and
         the rows of any network sum to 1: the largest ``g.w'`` has a closed form, row by row (`support_function`). The
-        bound is tight where w is optimal among rows that sum to at most 1.
+        bound is tight where w is optimal among rows that sum to at most 1, and never above 0, the logarithm of certainty.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class ConditionalLikelihood(SoftmaxParameters):
         none_asked = np.zeros((1, self.data.n_classes))
         loss, _, _, gradient = self._margins.smooth_hinge(w, none_asked, 0.0, 1.0)
         most, _ = support_function(gradient, self.layout.row_ptr, min(LOG_LEAST, float(w.min())))
-        return most - float(gradient @ w) - loss
+        return min(0.0, most - float(gradient @ w) - loss)
 
     @property
     def _upper(self) -> float:

@@ -86,6 +86,12 @@ def test_markov_networks_keep_their_limits():
         mm.solve(mm.MaxMarginMarkovNetwork(data, graph), "first_order")
 
 
+def test_no_bound_of_a_conditional_likelihood_is_above_certainty():
+    data = noisy_data(4, n=40)
+    formulation = mm.ConditionalLikelihood(data, mm.tan_cmi(data))
+    assert formulation.bound_from(formulation.maximum_likelihood) <= 0.0
+
+
 @pytest.mark.parametrize("structure", [mm.naive_bayes, mm.tan_cmi])
 def test_conditional_likelihood_ends_at_a_proved_optimum(structure):
     """The unnormalised maximum is that of a multinomial logistic regression, found by scikit-learn."""
