@@ -31,6 +31,7 @@ TASKS = {
     "satimage-hybrid": ("satimage", 10.0, "hybrid", "nb"),
     "satimage-floor-lambda1": ("satimage", 1.0, "floor", "nb"),
     "letter-floor": ("letter", 50.0, "floor", "nb"),
+    "letter-hybrid": ("letter", 10.0, "hybrid", "nb"),
     "letter-floor-lambda1": ("letter", 1.0, "floor", "nb"),
     "usps-hybrid": ("usps", 10.0, "hybrid", "nb"),
     "segment-hybrid-tan": ("segment", 10.0, "hybrid", "tan"),
@@ -166,15 +167,16 @@ def conjugate_gradient(task, relaxation, time_limit):
     print(json.dumps(facts))
 
 
-def path(task, out):
-    """Eight values of lambda at 1e-2 on a held-out fifth, the winner to 1e-4; a line of ``DIR/paths.jsonl``."""
+def path(task, out, selection_gap):
+    """Eight values of lambda on a held-out fifth, the winner to 1e-4 on all rows; a line of ``DIR/paths.jsonl``."""
     import mmbn_opt as mm
 
     name, _, normalization, structure = TASKS[task]
     data = load(name)
     graph = mm.naive_bayes(data) if structure == "nb" else mm.tan_cmi(data)
     begun, cpu = time.perf_counter(), time.process_time()
-    chosen = mm.lambda_path(mm.MaxMarginRelaxation(data, graph, normalization=normalization), rel_gap=1e-4)
+    relaxation = mm.MaxMarginRelaxation(data, graph, normalization=normalization)
+    chosen = mm.lambda_path(relaxation, selection_gap=selection_gap, rel_gap=1e-4)
     facts = {
         "task": task, "lam": chosen.lam, "rate": chosen.rate, "gap": chosen.result.bounds.gap_rel,
         "path_seconds": float(chosen.table["seconds"].sum()), "seconds": time.perf_counter() - begun,
@@ -252,6 +254,7 @@ def main():
     parser.add_argument("--rel-gap", type=float, default=1e-3)
     parser.add_argument("--plot", action="store_true")
     parser.add_argument("--path", metavar="TASK", help="Measure a path of lambda on the data of a task.")
+    parser.add_argument("--path-gap", type=float, default=1e-2, help="gap of each value along the path")
     parser.add_argument("--one", nargs=2, metavar=("TASK", "SOLVER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
@@ -259,7 +262,7 @@ def main():
         return
     arguments.out.mkdir(parents=True, exist_ok=True)
     if arguments.path:
-        path(arguments.path, arguments.out)
+        path(arguments.path, arguments.out, arguments.path_gap)
         return
     runs = arguments.out / "runs.jsonl"
     if not arguments.plot:

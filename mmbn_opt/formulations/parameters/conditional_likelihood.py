@@ -80,7 +80,7 @@ class ConditionalLikelihood(SoftmaxParameters):
 
         The objective f is concave in ``w = log theta``, so that ``f(w') <= f(w) + g.(w' - w)`` with its gradient g, and
         the rows of any network sum to 1: the largest ``g.w'`` has a closed form, row by row (`support_function`). The
-        bound is tight where w is optimal among rows that sum to at most 1, and never above 0, the logarithm of certainty.
+        bound is tight where w is optimal among rows that sum to at most 1. It is never above 0, where all is certain.
 
         Parameters
         ----------
