@@ -27,6 +27,7 @@ TASKS = {
     "segment-hybrid-tan": ("segment", 10.0, "hybrid", "tan"),
     "letter-floor-lambda1": ("letter", 1.0, "floor", "nb"),
     "mnist14-hybrid": ("mnist14", 10.0, "hybrid", "nb"),
+    "mnist14-hybrid-tan": ("mnist14", 10.0, "hybrid", "tan"),
 }
 SOLVERS = ("proximal_newton", "first_order", "interior_point", "convex")
 FIELDS = ("task", "parameters", "samples", "classes", "solver", *(f"to_{x:g}" for x in LEVELS), "seconds", "gap",
