@@ -25,7 +25,9 @@ from mmbn_opt.programs.tree_records import (
 )
 from mmbn_opt.programs.tree_rows import TreeRows
 
-__all__ = ["Sink", "TreeLog", "TreeStore"]
+__all__ = ["Record", "Sink", "TreeLog", "TreeStore"]
+
+Record = tuple[Kind, bytes]
 
 Sink = Callable[[Kind, bytes], int]
 """Takes a record; returns where it stands."""
@@ -71,21 +73,29 @@ class TreeLog:
     def __init__(self, sink: Sink, points: int = 0, others: int = 0) -> None:
         self._sink = sink
         self._points, self._others = points, others
-        self._held: list[tuple[Kind, bytes]] | None = None
+        self._held: list[Record] | None = None
+        self._since_layout: list[Record] | None = None
         self.where: list[int] = []
 
     # -- two trees of which one will count --------------------------------------------------------------------------
 
     def fork(self, rows: TreeRows) -> "TreeLog":
-        """Another log from here on; of the two, the one whose `keep` is called is written, from here on."""
+        """A log that holds back what it is told, for a second tree from the same root; this one writes on."""
         self.name(rows, np.array([*rows.points, *rows.others], dtype=np.int64))
-        twin = TreeLog(self._sink, self._points, self._others)
-        twin.where = list(self.where)
-        self._held, twin._held = [], []
+        twin = TreeLog.behind(self._sink, self._since_layout or [])
+        self._since_layout = None
         return twin
 
+    @classmethod
+    def behind(cls, sink: Sink, records: list[Record]) -> "TreeLog":
+        """A log that begins with these records, from a layout on, and holds them back too."""
+        kinds = [kind for kind, _ in records]
+        log = cls(sink, kinds.count(Kind.POINT), kinds.count(Kind.ROW))
+        log._held = list(records)
+        return log
+
     def keep(self) -> None:
-        """Write what was held back, and hold nothing back any more."""
+        """Write what was held back, in place of the tree that is there, and hold nothing back any more."""
         held, self._held = self._held, None
         for kind, payload in held or ():
             self.write(kind, payload)
@@ -95,6 +105,8 @@ class TreeLog:
         if self._held is not None:
             self._held.append((kind, payload))
             return -1
+        if self._since_layout is not None:
+            self._since_layout.append((kind, payload))
         place = self._sink(kind, payload)
         if kind is Kind.POINT:
             self.where.append(place)
@@ -126,6 +138,7 @@ class TreeLog:
 
     def layout(self, groups: NDArray[np.integer[Any]] | None, n_groups: int) -> None:
         """The search begins."""
+        self._since_layout = []
         count = 0 if groups is None else len(groups)
         head = np.array([n_groups, count], dtype="<u4").tobytes()
         self.write(Kind.LAYOUT, head + (b"" if groups is None else groups.astype("<u2").tobytes()))

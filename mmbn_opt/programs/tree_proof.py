@@ -92,7 +92,7 @@ class TreeProof:
     def fork(self) -> "TreeProof":
         """Another proof in the same state: what is done to one does not touch the other.
 
-        If it is written down, the one counts whose log is told to `TreeLog.keep`.
+        If it is written down, the other one is held back until its log is told to `TreeLog.keep`.
         """
         twin = copy(self)
         twin.ledger, twin.store = self.ledger.fork(), self.store.fork()
@@ -124,6 +124,14 @@ class TreeProof:
         ledger.log = log
         self.ledger, self._notes = ledger, BoxNotes(ledger, self.store)
         self._current = False
+
+    def begin_at(self, value: float, allowed: BoolArray, log: TreeLog) -> None:
+        """What was proved of box 0 and written before the log goes on."""
+        self.ledger.log = log
+        self.value, self.allowed = value, allowed
+        self.feasible = self._settle(self.allowed)
+        self._notes.begin(0)
+        self._tell()
 
     # -- rows -------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from mmbn_opt._arrays import BoolArray
 from mmbn_opt.exceptions import FormatError
 from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.programs.tree_ledger import TreeLedger
+from mmbn_opt.programs.tree_log import Record
 from mmbn_opt.programs.tree_records import (
     DEAD,
     OPEN,
@@ -27,7 +28,7 @@ from mmbn_opt.programs.tree_records import (
     json_of,
 )
 
-__all__ = ["Origin", "Replay"]
+__all__ = ["AtRoot", "Origin", "Replay"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,23 @@ class Origin:
 
     place: int
     depth: int
+
+
+@dataclass(frozen=True, eq=False)
+class AtRoot:
+    """The records of the root, and what they prove of it.
+
+    Parameters
+    ----------
+    records : list of Record
+        From the layout on.
+    value : float
+    allowed : bool array (n_columns,)
+    """
+
+    records: list[Record]
+    value: float
+    allowed: BoolArray
 
 
 @dataclass
@@ -65,6 +83,8 @@ class Replay:
     others : list of dict
         Rows that are no cuts, by what they are made from.
     root : dict or None
+    at_root : AtRoot or None
+        The tree as it was when it was begun.
     incumbent : Incumbent or None
     progress : Progress or None
     ended : str
@@ -79,6 +99,8 @@ class Replay:
     point_places: list[int] = field(default_factory=list)
     others: list[dict[str, Any]] = field(default_factory=list)
     root: dict[str, Any] | None = None
+    at_root: AtRoot | None = None
+    _since_layout: list[Record] = field(default_factory=list)
     incumbent: Incumbent | None = None
     progress: Progress | None = None
     ended: str = ""
@@ -109,6 +131,10 @@ class Replay:
             raise FormatError(f"The record at byte {place} of the tree file does not fit those before it.") from error
 
     def _add(self, place: int, kind: Kind, payload: bytes) -> None:
+        if kind is Kind.LAYOUT:
+            self._since_layout = []
+        if self.root is None and kind not in (Kind.SESSION, Kind.INCUMBENT, Kind.PROGRESS, Kind.END):
+            self._since_layout.append((kind, payload))
         match kind:
             case Kind.SPLIT | Kind.EXCLUDE:
                 self._part(place, kind, payload)
@@ -139,6 +165,11 @@ class Replay:
             case Kind.LAYOUT:
                 self._begin(payload)
             case Kind.ROOT:
+                if self.root is None:
+                    self._since_layout.pop()
+                    value, allowed = self._taken(0)
+                    self.ledger.put_back(0, value, allowed)
+                    self.at_root = AtRoot(self._since_layout, value, allowed)
                 self.root = json_of(payload)
             case Kind.INCUMBENT:
                 self.incumbent = Incumbent.decode(payload)

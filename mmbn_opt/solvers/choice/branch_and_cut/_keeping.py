@@ -93,6 +93,12 @@ class Keeper:
         others = np.array([row for row in rows if not isinstance(row, list)], dtype=np.int64)
         return self._make(pool, RowNames(cuts[:, 0], cuts[:, 1], others))
 
+    def second(self) -> TreeLog:
+        """A log for another tree from the same root."""
+        start = self.replay.at_root
+        assert start is not None
+        return TreeLog.behind(self._write, start.records)
+
     def rows_at(self, place: int, pool: RowPool) -> Slots:
         """Rows from which the children of a box were bounded that was parted there."""
         return self._make(pool, ChildBoxes.rows_of(self._store.read(place)[1]))

@@ -38,6 +38,8 @@ class Race:
     rules : sequence of Branching
         One or two.
     time_limit : float or None
+    root : float
+        Bound of the root.
     kept : callable
         Told of the search that goes on alone.
 
@@ -52,9 +54,10 @@ class Race:
         enter: Callable[[Branching], Search],
         rules: tuple[Branching, ...],
         time_limit: float | None,
+        root: float,
         kept: Callable[[Search], None],
     ) -> None:
-        self._enter, self._rules, self._kept = enter, rules, kept
+        self._enter, self._rules, self._root, self._kept = enter, rules, root, kept
         self._lap_work = float("inf") if time_limit is None else LAP_SHARE * 1e9 * time_limit
         self._dropped: list[tuple[int, int, int]] = []
         self._decided = False
@@ -78,7 +81,7 @@ class Race:
     def run(self) -> Iterator[float]:
         """Search to the end; yields the proved bound after every box."""
         first = self.searches[0]
-        root = first.proof.value
+        root = self._root
         boxes = first.run()
         if len(self._rules) > 1:
             for bound in boxes:

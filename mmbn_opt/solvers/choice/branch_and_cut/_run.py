@@ -187,7 +187,7 @@ class Run(Journal):
             rules = (self.settings.branching,)
         elif self.term is None:
             rules = ("dual",)
-        return self._search_tree(rules)
+        return self._begin_tree(rules)
 
     def _begin_writing(self) -> None:
         """What is proved of the root from here on goes into the tree file, what was proved of it before anew."""
@@ -211,27 +211,39 @@ class Run(Journal):
         keeper.check_layout(self.pool)
         if replay.incumbent is not None:
             self.incumbent.offer(self.program.vector(replay.incumbent.choice.astype(np.intp)))
+        self._binding, self._gap = keeper.root_rows(self.pool), replay.root["gap"] or 1.0
+        rule: Branching | None = replay.root["branching"]
+        rules: tuple[Branching, ...] = ("dual", "mixture") if rule is None else (rule,)
+        start = replay.at_root
+        assert start is not None
+        if rule is None:  # a second tree may still be the better one
+            self._spare = self.pool.fork()
+            self._spare.proof.begin_at(start.value, start.allowed, keeper.second())
         self.tree.go_on(replay.ledger, keeper.log)
         self._report(self.tree.bound)
         if not replay.ledger.n_open:
             return "tree exhausted before"
-        self._binding, self._gap = keeper.root_rows(self.pool), replay.root["gap"] or 1.0
-        rule: Branching | None = replay.root["branching"]
-        if rule is None:  # it was not decided yet: as if the root were new
-            self.tree.enter(0)
-            return self._search_tree(("dual", "mixture"))
-        search = self._searcher(self.pool, rule)
+        search = self._searcher(self.pool, rules[0])
         search.resume(replay.origins, self._binding)
-        return self._search_tree((rule,), search)
+        others = iter([search])
+        self.race = Race(
+            lambda rule: next(others, None) or self._searcher(self._spare, rule), rules, self.budget.limit, start.value,
+            self._kept,
+        )  # fmt: skip
+        return self._search_tree()
 
-    def _search_tree(self, rules: tuple[Branching, ...], begun: Search | None = None) -> str:
+    def _begin_tree(self, rules: tuple[Branching, ...]) -> str:
         """Search by one rule, or by the better one of two."""
-        if self.keeper is not None and begun is None:
+        self._spare = self.pool.fork() if len(rules) > 1 else self.pool
+        if self.keeper is not None:
             rule = rules[0] if len(rules) == 1 else None
             self.keeper.log.root(self._gap, rule, self.pool.proof.store, self._binding)
-        self._spare = self.pool.fork() if len(rules) > 1 else self.pool
-        enter = self._enter if begun is None else lambda rule: begun
-        self.race = Race(enter, rules, self.budget.limit, self._kept)
+        self.race = Race(self._enter, rules, self.budget.limit, self.tree.value, self._kept)
+        return self._search_tree()
+
+    def _search_tree(self) -> str:
+        """To the end, or to a limit."""
+        assert self.race is not None
         for bound in self.race.run():
             if self.budget.elapsed() >= self._next_report:
                 self._next_report = self.budget.elapsed() + REPORT_SEC
