@@ -130,9 +130,7 @@ class RowNames:
         return len(self.points) + len(self.others)
 
     @classmethod
-    def sorted(
-        cls, points: NDArray[np.int64], names: NDArray[np.int64]
-    ) -> tuple["Reader", "RowNames", NDArray[np.intp]]:
+    def sorted(cls, points: NDArray[np.int64], names: NDArray[np.int64]) -> tuple["RowNames", NDArray[np.intp]]:
         """From unsorted rows; the order too. ``points`` is -1 where `names` are numbers of others, else groups."""
         order = np.argsort(np.where(points < 0, np.iinfo(np.int64).max, points), kind="stable")
         points, names = points[order], names[order]
