@@ -236,9 +236,8 @@ def test_node_limits_add_up_to_the_whole_search(tmp_path: Path) -> None:
 CHILD = """
 import sys
 import mmbn_opt as mm
-frame = mm.load_dataset("vote")
-data = mm.prepare(frame, "class", missing="state").data
-result = mm.solve(mm.SoftMarginStructure(data, gamma=mm.log_odds(0.6)), "branch_and_cut", checkpoint=sys.argv[1])
+data = mm.DiscreteDataset.from_frame(mm.load_dataset("corral"), target="class")
+result = mm.solve(mm.SoftMarginStructure(data), "branch_and_cut", checkpoint=sys.argv[1])
 print(result.termination_status, repr(result.bounds.primal_bound), repr(result.bounds.dual_bound))
 """
 
@@ -260,10 +259,10 @@ def killed_again_and_again(folder: Path, kills: int) -> str:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("kills", [pytest.param(3, marks=pytest.mark.slow), pytest.param(50, marks=pytest.mark.slow)])
 def test_killed_at_random_moments_it_ends_with_the_optimum_of_an_undisturbed_run(kills: int, tmp_path: Path) -> None:
-    data = mm.prepare(mm.load_dataset("vote"), "class", missing="state").data
-    problem = mm.SoftMarginStructure(data, gamma=mm.log_odds(0.6))
+    problem = mm.SoftMarginStructure(mm.DiscreteDataset.from_frame(mm.load_dataset("corral"), target="class"))
     status, primal, dual = killed_again_and_again(tmp_path, kills).split()
     undisturbed = mm.solve(problem, BRANCH)
     assert status == "OPTIMAL"
