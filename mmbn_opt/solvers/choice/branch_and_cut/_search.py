@@ -1,8 +1,7 @@
 """Best-first multiway branch and cut: a box is bounded, shrunk, and parted by one node's columns."""
 
-import heapq
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,12 +10,15 @@ from numpy.typing import NDArray
 from ...._arrays import FloatArray
 from ....programs.choice import ChoiceProgram
 from ....programs.lagrangian import find_hub
-from ....programs.tree_proof import Children, TreeProof
+from ....programs.tree_children import Children
+from ....programs.tree_proof import TreeProof
+from ....programs.tree_replay import Origin
 from . import _simplex as simplex
 from ._branching import branching_order, mixture_order, spread
 from ._effort import BOX_STEPS, child_steps, cut_steps, making_steps, pivot_steps
+from ._frontier import Family, Frontier, Waiting
 from ._incumbent import PRUNING_SHARE, Incumbent
-from ._pool import Recipe, RowPool, Slots
+from ._pool import RowPool, Slots
 from ._settings import Branching, SearchSettings
 from ._tableau import Costs, Tableau, Workspace, initial_tableau, tableau_of
 
@@ -38,31 +40,6 @@ MANY_GROUPS = 200
 """With more groups a box gets so many new rows that idle ones are left out at once."""
 
 
-@dataclass(eq=False)
-class _Family:
-    """What open boxes of one parent start from: rows of the parent, and a basis each.
-
-    Parameters
-    ----------
-    rows : int array or Recipe
-        Slots, held by the family; or how to make them. First those that bind at the parent.
-    ages : int8 array (n_rows,)
-        At how many boxes, one below the other, a row has been idle.
-    bases : int array (n_boxes, height)
-        In the numbers of `tableau_of`.
-    depth, open_boxes : int
-    least : float
-        Least bound of the boxes.
-    """
-
-    rows: Slots | Recipe
-    ages: NDArray[np.int8]
-    bases: NDArray[np.integer]
-    depth: int
-    open_boxes: int
-    least: float
-
-
 @dataclass
 class Search:
     """State of one search.
@@ -76,6 +53,8 @@ class Search:
         Called between kernels; raises to stop the search.
     rule : Branching
         By which nodes are chosen, whatever the settings say.
+    recall : callable or None
+        Makes the rows that were written at a place of the tree file.
     """
 
     program: ChoiceProgram
@@ -85,15 +64,14 @@ class Search:
     incumbent: Incumbent
     check: Callable[[], None]
     rule: Branching = "dual"
+    recall: Callable[[int], Slots] | None = None
     nodes: int = 0
     children: int = 0
     pivots: int = 0
-    dropped: int = 0
-    remade: int = 0
     work: float = 0.0
     ties: int = 0
-    _heap: list[tuple[float, int, int, _Family]] = field(default_factory=list)
     _ages: dict[int, int] = field(default_factory=dict)
+    _begun: bool = False
 
     def start(self, slots: Slots, gap: float) -> None:
         """Build the root tableau from the rows that bind at the root."""
@@ -107,27 +85,35 @@ class Search:
         self._strong_depth = depth if depth is not None else (10**9 if small else 2)
         self.pool.hold(slots)
         self._costs = Costs.perturbed(self.program, self.proof.allowed, perturbation, self.settings.seed)
-        self._row_limit = max(self.settings.memory_limit // (8 * self.program.n_columns), 2 * len(slots))
+        row_limit = max(self.settings.memory_limit // (8 * self.program.n_columns), 2 * len(slots))
+        self.frontier = Frontier(self.pool, row_limit, self.recall)
         tableau = initial_tableau(self.pool, self.proof.allowed, slots, self._costs)
         while tableau.optimise(self.proof.allowed, math.inf, 50) == simplex.LIMIT:
             self.check()
         self._root = tableau.copy_for(self.proof.allowed, drop_idle=True)
 
+    def resume(self, origins: Mapping[int, Origin], slots: Slots) -> None:
+        """Go on with the open boxes of the proof; `slots` are the rows of the root."""
+        self.frontier.resume(self.proof.ledger, origins, slots)
+        self._begun = True
+
     def run(self) -> Iterator[float]:
         """Search to the end; yields the open bound after every box."""
-        self._expand(self._from_root(), depth=0)
-        self._settle_current()
-        while self._heap:
-            value, number, place, family = heapq.heappop(self._heap)
-            yield value
-            if value >= self.incumbent.cutoff() and not self._settles_ties():
-                self.proof.drop(number)
-                self._child_done(family)
-                continue
+        if not self._begun:
+            self._expand(self._from_root(), depth=0)
+        while (waiting := self.frontier.pop()) is not None:
+            yield waiting[0]
+            self.look_at(waiting)
+
+    def look_at(self, waiting: Waiting) -> None:
+        """Bound and part a box that waited, or close it at once."""
+        value, number, place, family = waiting
+        if value >= self.incumbent.cutoff() and not self._settles_ties():
+            self.proof.drop(number)
+        else:
             self.proof.enter(number)
             self._expand(self._tableau_for(family, place), depth=family.depth + 1)
-            self._settle_current()
-            self._child_done(family)
+        self.frontier.done(family)
 
     # -- one box ----------------------------------------------------------------------------------------------------
 
@@ -149,14 +135,15 @@ class Search:
     def _room(self) -> int:
         return 4 * self.pool.n_groups + 16
 
-    def _tableau_for(self, family: _Family, place: int) -> Tableau:
+    def _tableau_for(self, family: Family, place: int) -> Tableau:
         """Where the current box, number `place` of its family, was left."""
-        if isinstance(family.rows, Recipe):
-            family.rows = self.pool.make(family.rows)
-            self.remade += 1
-        self._ages = dict(zip(family.rows.tolist(), family.ages.tolist(), strict=True))
+        rows = self.frontier.rows_of(family)
+        if family.bases is None:
+            self._ages = dict.fromkeys(rows.tolist(), 0)
+            return self._from_root(rows)
+        self._ages = dict(zip(rows.tolist(), family.ages.tolist(), strict=True))
         basis = family.bases[place]
-        found = tableau_of(self.pool, self.proof.allowed, family.rows, basis, self._costs, extra_rows=self._room)
+        found = tableau_of(self.pool, self.proof.allowed, rows, basis, self._costs, extra_rows=self._room)
         if found is None:
             return self._from_root()
         self._worked(making_steps(found))
@@ -166,16 +153,23 @@ class Search:
         self.work += steps
         self.incumbent.effort.search += steps
 
-    def _from_root(self) -> Tableau:
-        return self._root.copy_for(self.proof.allowed, extra_rows=self._room)
+    def _from_root(self, rows: Slots | None = None) -> Tableau:
+        """The root's tableau in the current box, with further rows."""
+        if rows is None:
+            return self._root.copy_for(self.proof.allowed, extra_rows=self._room)
+        tableau = self._root.copy_for(self.proof.allowed, extra_rows=self._room + len(rows))
+        tableau.add_rows(self.pool, np.setdiff1d(rows, tableau.slots()))
+        self._worked(making_steps(tableau))
+        return tableau
 
     def _expand(self, tableau: Tableau, depth: int) -> None:
-        """Bound the current box, whose `tableau` is the box's own to change, and part it."""
-        self._branched = False
+        """Bound the current box, whose `tableau` is the box's own to change, and part it or close it."""
+        self._done = False
         self.nodes += 1
         self._worked(BOX_STEPS)
         proof = self.proof
         if not proof.feasible or proof.value >= self._limit:
+            proof.close()
             return
         mine: list[Slots] = []
         try:
@@ -183,6 +177,8 @@ class Search:
                 final = tableau.copy_for(proof.allowed, drop_idle=True)
                 final.status = tableau.status
                 self._branch(final, depth, self._idle(tableau, final))
+            if not self._done:
+                proof.close()  # while its rows are there
         finally:
             self.pivots += tableau.pivots
             for slots in mine:
@@ -196,10 +192,6 @@ class Search:
         ages = {slot: self._ages[slot] + 1 for slot in idle if slot in self._ages}
         youngest = sorted((slot for slot in ages if ages[slot] <= PATIENCE), key=ages.__getitem__)
         return {slot: ages[slot] for slot in youngest[:MOST_IDLE]}
-
-    def _settle_current(self) -> None:
-        if not self._branched:
-            self.proof.close()
 
     def _optimise(self, tableau: Tableau) -> bool:
         """Re-optimise and prove; False when the box is done."""
@@ -274,19 +266,15 @@ class Search:
         assert best is not None
         _, children, bounds, bases = best
         numbers = proof.commit(children, bounds, cutoff)
-        self._branched = True
+        self._done = True
         kept = np.flatnonzero(np.array(numbers) >= 0)
         if not len(kept):
             return
         narrow = np.int16 if tableau.first_slack + len(slots) < 2**15 else np.int32
         rows = np.concatenate([slots, np.array(list(idle), dtype=np.int64)])
         ages = np.array([0] * len(slots) + list(idle.values()), dtype=np.int8)
-        family = _Family(rows, ages, bases[kept].astype(narrow), depth, len(kept), float(bounds[kept].min()))
-        self.pool.hold(rows)
-        for place, child in enumerate(kept):
-            heapq.heappush(self._heap, (float(bounds[child]), numbers[child], place, family))
-        if self.pool.n_rows > self._row_limit:
-            self._drop_rows()
+        family = Family(rows, ages, bases[kept].astype(narrow), depth, len(kept), float(bounds[kept].min()))
+        self.frontier.push(family, bounds[kept], [numbers[child] for child in kept])
 
     def _candidates(self, tableau: Tableau, depth: int, gap: float) -> tuple[list[int], int]:
         """Nodes to branch on, the most promising first, and how many are worth a look at their children."""
@@ -311,6 +299,8 @@ class Search:
         slots, _ = self.pool.cuts_at(x, x, np.full(self.pool.n_groups, -np.inf), 0.0)
         tight = (self.pool.rhs[slots] - self.pool.rows[slots] @ x > 0).astype(np.float64)
         self.proof.prove(slots, tight)
+        self.proof.close()
+        self._done = True
         self.pool.release(slots)
 
     def _evaluate(self, tableau: Tableau, children: Children, slots: Slots) -> tuple[FloatArray, NDArray[np.int32]]:
@@ -337,19 +327,3 @@ class Search:
             self.check()
         self.children += count
         return self.proof.evaluate(children, slots, lam), bases
-
-    # -- memory -----------------------------------------------------------------------------------------------------
-
-    def _child_done(self, family: _Family) -> None:
-        family.open_boxes -= 1
-        if family.open_boxes == 0:
-            self.pool.release(family.rows.held if isinstance(family.rows, Recipe) else family.rows)
-
-    def _drop_rows(self) -> None:
-        """Drop the rows of that half of the families whose boxes have the weakest claim to be looked at."""
-        families = {id(family): family for *_, family in self._heap if not isinstance(family.rows, Recipe)}
-        live = sorted(families.values(), key=lambda family: family.least)
-        for family in live[len(live) // 2 :]:
-            assert not isinstance(family.rows, Recipe)
-            family.rows = self.pool.put_away(family.rows)
-            self.dropped += 1
