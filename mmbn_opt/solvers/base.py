@@ -206,6 +206,8 @@ class Solver(ABC):
     accepts: ClassVar[frozenset[ProgramKind]]
     at_limit: ClassVar[str] = "stops itself"
     """What happens at a time limit and at a requested stop; the page of the solver says it."""
+    settles_ties: ClassVar[bool] = False
+    """Whether it goes on after its bound is met, to choose among answers worth the same, and then ends itself."""
     ignores: ClassVar[Mapping[str, str]] = {}
     """Settings (and ``start``) that make no difference, with the reason; the page of the solver lists them."""
 

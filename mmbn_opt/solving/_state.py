@@ -201,7 +201,10 @@ class SolveState:
         start = None if self.best is None or self._broken else self.formulation.encode(self.best, self.kind)
 
         def hear(event: SolverEvent) -> bool:
-            return self.on_event(event, engine.name)
+            stop = self.on_event(event, engine.name)
+            # What closes the gap by its own bound may still have a choice to make between equals, and ends by itself.
+            own = engine.settles_ties and self.bound_source == engine.name
+            return self.stop_requested if own else stop
 
         if checkpoint is None:
             answer = settings.solve(program, callback=hear, start=start)
@@ -209,11 +212,24 @@ class SolveState:
             assert isinstance(settings, Resumable)
             answer = settings.solve_into(checkpoint, program, callback=hear, start=start)
         if answer.solution is not None:
-            self._take(self.formulation.recover(answer.solution), engine.name)
+            model = self.formulation.recover(answer.solution)
+            self._take(model, engine.name)
+            if answer.stats.get("ties_settled"):
+                self._take_canonical(model, engine.name)
         dual = answer.bounds.dual_bound
         if dual is not None:
             self.offer_bound(self.formulation.sense.sign * dual, engine.name)
         return answer
+
+    def _take_canonical(self, model: Any, source: str) -> None:
+        """Of models worth the same the one that a solver chose among them, and not the start that came first."""
+        formulation, best = self.formulation, self.bounds.primal_bound
+        if best is None or self.best_violation > 0 or formulation.infeasibility(model) > 0:
+            return
+        if abs(formulation.evaluate(model) - best) > OBJECTIVE_TOLERANCE * max(1.0, abs(best)):
+            return
+        if not np.array_equal(formulation.encode(model, self.kind), formulation.encode(self.best, self.kind)):
+            self.best, self.best_source = model, source
 
     @property
     def _broken(self) -> bool:

@@ -45,6 +45,7 @@ class BranchAndCut(Solver):
     licence: ClassVar[str] = "BSD-3-Clause"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.IMPLICIT_CONCAVE, ProgramKind.LINEAR_CHOICE})
     at_limit: ClassVar[str] = "stops itself; the bound of every open box is proved anew"
+    settles_ties: ClassVar[bool] = True
     ignores: ClassVar[Mapping[str, str]] = {
         "feasibility_tol": "every incumbent is a whole structure and feasible as such",
         "verbose": "its log is the trace, which `solve` writes",
