@@ -51,7 +51,7 @@ class Problem:
 
     def __init__(self, header: dict[str, Any]) -> None:
         said = header["problem"]
-        self.score, self.gamma = said["score"], float(said["gamma"] or 0.0)
+        self.score, self.gamma = said["score"], float(said.get("gamma", 0.0))
         if self.score not in ("sm", "sbm", "loglik", "bic", "mdl", "bdeu") or header["side"] is not None:
             raise InputError(
                 f"Not verified are proofs with side constraints, or of what is not made from a table (score "
@@ -59,9 +59,9 @@ class Problem:
             )
         self.by_margin = self.score in ("sm", "sbm")
         ((prior, amount),) = said["smoothing"].items()
-        self.dirichlet, self._amount, self._ess = prior == "dirichlet", Fraction(amount), Fraction(said["ess"] or 1)
+        self.dirichlet, self._amount, self._ess = prior == "dirichlet", Fraction(amount), Fraction(said.get("ess", 1))
         self._max_parents, self._pools = said["max_parents"], said["restriction"]
-        self._with_class = said["parent_sets"] == "margin"
+        self._with_class = said.get("parent_sets") == "margin"
         self.names = [node["name"] for node in header["nodes"]]
         self.c = len(self.names) - 1
         self._must, self._never = (

@@ -49,10 +49,9 @@ class Replay:
 
     def __init__(self, boxes: Boxes, bounds: Bounds, n_samples: int) -> None:
         self._boxes, self._bounds, self._n_samples = boxes, bounds, n_samples
-        self._open: dict[int, _Box] = {}
-        self.proved = self.claimed = -math.inf
-        self.rounding, self.records = 0.0, 0
+        self.records = 0
         self.incumbent: list[int] = []
+        self._start(np.zeros(n_samples, dtype=np.intp))
 
     def run(self, records: Iterable[tuple[int, Any]]) -> None:
         """Go through all records; what is open at the end counts at its value."""
@@ -84,7 +83,7 @@ class Replay:
         allowed = np.ones((1, len(self._boxes.owner)), dtype=bool)
         root = _Box(allowed[0], bool(self._boxes.settle(allowed)[0]))
         self._raise(root, -math.inf, Evidence([], np.zeros((1, 0))))
-        self._open = {0: root}
+        self._open: dict[int, _Box] = {0: root}
 
     def _go_through(self, window: list[tuple[int, Any]]) -> None:
         self._bounds.form({row for _, said in window if isinstance(said[-1], Evidence) for row in said[-1].rows})
@@ -99,6 +98,7 @@ class Replay:
             elif kind in (Kind.EXCLUDE, Kind.SPLIT):
                 self._part(box, None if kind == Kind.EXCLUDE else number, *said)
             else:
+                box.claimed = max(box.claimed, *said)
                 self._close(self._open.pop(number))
 
     def _raise(self, box: _Box, claimed: float, evidence: Evidence) -> None:
