@@ -35,6 +35,8 @@ _DELEGATES = {
     "classifier_summary": "mmbn_opt.display.keeping",
     "classifier_report": "mmbn_opt.display.keeping",
     "reasons_of": "mmbn_opt.display.reasons",
+    "open_checkpoint": "mmbn_opt.interop.checkpoint",
+    "tree_header": "mmbn_opt.interop.tree_header",
     "write_bif": "mmbn_opt.interop.bif",
     "read_bif": "mmbn_opt.interop.bif",
     "save_network": "mmbn_opt.interop.json_model",

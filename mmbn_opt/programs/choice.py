@@ -55,6 +55,10 @@ class ConcaveTerm(Protocol):
     def n_parts(self) -> int:
         """Into how many groups it can be parted at most."""
 
+    @property
+    def groups(self) -> NDArray[np.int32]:
+        """Group of each part, shape (n_parts,)."""
+
     def values(self, x: FloatArray) -> FloatArray:
         """``f_g(x)``, shape (n_groups,)."""
 

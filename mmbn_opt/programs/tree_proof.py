@@ -5,19 +5,17 @@ boxes, asks for every cut itself (it is handed points, node sets and multipliers
 multipliers and computes each bound by `lagrangian`. Boxes only ever shrink by a column that a bound, a forced cycle, a
 side constraint or a tree that is worth the same from a smaller root excludes, and are only ever parted by all allowed
 columns of one node, so that closed and open boxes cover the root: whatever the search did wrong, `TreeProof.bound`
-holds.
+holds. What is proved can be written down as it goes (`TreeProof.write_to`).
 """
 
 import math
 from copy import copy
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import BoolArray, FloatArray
-from mmbn_opt.programs.boxes import cluster_row, pack_bits, settle, split_box
+from mmbn_opt.programs.boxes import pack_bits, settle, split_box
 from mmbn_opt.programs.choice import ChoiceProgram, ConcaveTerm, GroupCuts, WantedGroups
 from mmbn_opt.programs.lagrangian import (
     choicewise_bound,
@@ -27,6 +25,11 @@ from mmbn_opt.programs.lagrangian import (
     reduced_costs,
 )
 from mmbn_opt.programs.side import SideRow
+from mmbn_opt.programs.tree_children import BoxNotes, Children
+from mmbn_opt.programs.tree_ledger import TreeLedger
+from mmbn_opt.programs.tree_log import TreeLog
+from mmbn_opt.programs.tree_records import Kind
+from mmbn_opt.programs.tree_rows import Point, TreeRows
 
 __all__ = ["Children", "TreeProof"]
 
@@ -34,27 +37,8 @@ EMPTY_SHARE = 1e-7
 """As a share of the sum, by how much rows must contradict each other for a box to be empty."""
 
 
-@dataclass(frozen=True, eq=False)
-class Children:
-    """The non-empty boxes into which a node's columns part the current box.
-
-    Parameters
-    ----------
-    node : int
-    columns : int array (n_children,)
-    allowed : bool array (n_children, n_columns)
-    dead : int array
-        Columns whose boxes hold no acyclic choice that keeps the side constraints.
-    """
-
-    node: int
-    columns: NDArray[np.intp]
-    allowed: BoolArray
-    dead: NDArray[np.intp]
-
-
 class TreeProof:
-    """Boxes and bounds of one search, in loss form (see `mmbn_opt.programs.lagrangian`).
+    """The box that one searcher looks at, and what it proves of it; in loss form (see `mmbn_opt.programs.lagrangian`).
 
     The objective of the program is ``loss + constant``.
 
@@ -63,6 +47,16 @@ class TreeProof:
     program : ChoiceProgram
     term : ConcaveTerm or None
         The program's term in the grouping that the search uses.
+
+    Attributes
+    ----------
+    ledger : TreeLedger
+        All boxes.
+    store : TreeRows
+    number : int
+        Of the current box.
+    written_at : int
+        Where the last parting was written; -1 as long as that is nowhere.
     """
 
     def __init__(self, program: ChoiceProgram, term: ConcaveTerm | None) -> None:
@@ -71,126 +65,159 @@ class TreeProof:
         self.bits = pack_bits(program.parents)
         roots = np.full(program.n_nodes, -1) if program.root_columns is None else program.root_columns
         self.roots = roots.astype(np.intp)
-        self.n_groups = 0 if term is None else len(term.upper)
-        self.constant = program.offset - (0.0 if term is None else float(term.upper.sum()))
-        self._rows = np.zeros((64, program.n_columns))
-        self._rhs = np.zeros(64)
-        self._group = np.full(64, -1, dtype=np.int32)
-        self._asked: GroupCuts | None = None
+        upper = np.zeros(0) if term is None else term.upper
+        self.n_groups = len(upper)
+        self.constant = program.offset - float(upper.sum())
+        self.ledger = TreeLedger()
+        self.store = TreeRows(program, upper)
+        self._asked: tuple[GroupCuts, FloatArray, Point | None] | None = None
         self._rise = np.empty(program.n_columns)
         self.allowed = np.ones(program.n_columns, dtype=bool)
+        self.number = 0
+        self.value = self._last = -math.inf
+        self._notes = BoxNotes(self.ledger, self.store)
+        self.written_at = -1
         self.feasible = self._settle(self.allowed)
-        self.value = -math.inf
-        self._open: dict[int, tuple[float, NDArray[np.uint8]]] = {}
-        self._next = 0
         self._current = True
-        self.closed = math.inf
-        self.counts = {"bounds": 0, "fixed_columns": 0, "closed_boxes": 0, "cuts": 0}
+        self._tell()
 
     def _settle(self, allowed: BoolArray) -> bool:
         """Take away what no acyclic choice of a box that keeps the side constraints can have; False if none is left."""
         return settle(allowed, self.offsets, self.bits, self.roots, self._program.side)
 
+    def _tell(self) -> None:
+        """Let the ledger know what the current box is worth."""
+        self.ledger.taken[self.number] = self.value if self.feasible else math.inf
+
     def fork(self) -> "TreeProof":
-        """Another proof in the same state: what is done to one does not touch the other."""
+        """Another proof in the same state: what is done to one does not touch the other.
+
+        If it is written down, the other one is held back until its log is told to `TreeLog.keep`.
+        """
         twin = copy(self)
-        for name in ("_rows", "_rhs", "_group", "_rise", "allowed"):
-            setattr(twin, name, getattr(self, name).copy())
-        twin._open = dict(self._open)
-        twin.counts = dict(self.counts)
-        twin._asked = None
+        twin.ledger, twin.store = self.ledger.fork(), self.store.fork()
+        twin._notes = BoxNotes(twin.ledger, twin.store)
+        twin._rise, twin.allowed, twin._asked = self._rise.copy(), self.allowed.copy(), None
+        if self.log is not None:
+            twin.ledger.log = self.log.fork(self.store)
         return twin
 
-    # -- rows -------------------------------------------------------------------------------------------------------
+    @property
+    def log(self) -> TreeLog | None:
+        """Where the proof is written down."""
+        return self.ledger.log
 
-    def _reserve(self, slots: NDArray[np.int64]) -> None:
-        size = len(self._rhs)
-        if len(slots) and int(slots.max()) >= size:
-            room = max(2 * size, int(slots.max()) + 1)
-            self._rows = _grown(self._rows, room, 0.0)
-            self._rhs = _grown(self._rhs, room, 0.0)
-            self._group = _grown(self._group, room, -1)
+    def write_to(self, log: TreeLog) -> None:
+        """Write down what is proved of box 0 from here on; a bound proved before counts no longer."""
+        assert self.number == 0, "a proof is written from its root on"
+        self.ledger.log = log
+        log.layout(None if self._term is None else self._term.groups, self.n_groups)
+        self.allowed[:] = True
+        self.feasible = self._settle(self.allowed)
+        self.value = self._last = -math.inf
+        self.ledger.closed = math.inf
+        self._notes.begin(0)
+        self._tell()
+
+    def go_on(self, ledger: TreeLedger, log: TreeLog) -> None:
+        """Take over the boxes of a tree that was written before; none of them is the current one."""
+        ledger.log = log
+        self.ledger, self._notes = ledger, BoxNotes(ledger, self.store)
+        self._current = False
+
+    def begin_at(self, value: float, allowed: BoolArray, log: TreeLog) -> None:
+        """What was proved of box 0 and written before the log goes on."""
+        self.ledger.log = log
+        self.value, self.allowed = value, allowed
+        self.feasible = self._settle(self.allowed)
+        self._notes.begin(0)
+        self._tell()
+
+    # -- rows -------------------------------------------------------------------------------------------------------
 
     @property
     def rows(self) -> FloatArray:
         """Rows by slot, ``rows[t] . x + s[group[t]] >= rhs[t]``, shape (n_slots, n_columns). Read-only by agreement."""
-        return self._rows
+        return self.store.rows
 
     @property
     def rhs(self) -> FloatArray:
         """Right sides by slot."""
-        return self._rhs
+        return self.store.rhs
 
     @property
     def group(self) -> NDArray[np.int32]:
         """Group whose loss a row holds, -1 for none, by slot."""
-        return self._group
+        return self.store.group
 
     def ask(self, point: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
         """The term's pieces at `point`; `set_cut_rows` keeps some of them as rows."""
+        return self._ask(point, wanted, None)
+
+    def ask_again(self, point: Point, wanted: WantedGroups) -> GroupCuts:
+        """The pieces at a point at which there were rows before."""
+        return self._ask(point.full(self._program.n_columns), wanted, point)
+
+    def _ask(self, x: FloatArray, wanted: WantedGroups | None, point: Point | None) -> GroupCuts:
         assert self._term is not None
-        self._asked = self._term.cuts(point, wanted)
-        return self._asked
+        cuts = self._term.cuts(x, wanted)
+        self._asked = cuts, x, point
+        return cuts
 
     def set_cut_rows(self, slots: NDArray[np.int64], places: NDArray[np.intp]) -> None:
         """Rows of the pieces last asked about, by their places in the answer."""
-        cuts = self._asked
-        assert cuts is not None
-        assert self._term is not None
-        self._reserve(slots)
-        groups = cuts.groups[places]
-        self._rows[slots] = cuts.gradients[places]
-        self._rhs[slots] = self._term.upper[groups] - cuts.intercepts[places]
-        self._group[slots] = groups
-        self.counts["cuts"] += len(slots)
+        assert self._asked is not None
+        cuts, x, point = self._asked
+        if len(slots):
+            self.store.set_cuts(slots, cuts, places, Point.of(x) if point is None else point)
+        self.ledger.counts["cuts"] += len(slots)
 
     def set_cluster_row(self, slot: int, members: BoolArray) -> None:
         """Row of a cluster, from the parents."""
-        self._reserve(np.array([slot]))
-        self._rows[slot] = cluster_row(members, self._program.owner, self._program.parents)
-        self._rhs[slot], self._group[slot] = 1.0, -1
+        self.store.set_cluster(slot, members)
 
     def set_program_row(self, slot: int, row: int) -> None:
         """Row of the program's own matrix."""
-        self._reserve(np.array([slot]))
-        self._rows[slot] = -self._program.A[[row]].toarray()[0]
-        self._rhs[slot], self._group[slot] = -self._program.row_upper[row], -1
+        self.store.set_program(slot, row)
 
     def set_side_row(self, slot: int, wanted: SideRow) -> None:
         """Row of a side constraint, from the constraint."""
-        self._reserve(np.array([slot]))
-        assert self._program.side is not None
-        self._rows[slot], self._rhs[slot] = self._program.side.row(wanted)
-        self._group[slot] = -1
+        self.store.set_side(slot, wanted)
 
     # -- the current box --------------------------------------------------------------------------------------------
 
     def prove(self, slots: NDArray[np.int64], lam: FloatArray) -> float:
         """Bound of the current box from multipliers; `rise` is then what each column costs above it."""
+        store = self.store
         bound = choicewise_bound(
-            self._program.c, self.offsets, self.allowed, self._rows, self._rhs, self._group, self.n_groups, slots,
+            self._program.c, self.offsets, self.allowed, store.rows, store.rhs, store.group, self.n_groups, slots,
             lam, self._rise
         )  # fmt: skip
-        self.counts["bounds"] += 1
+        self.ledger.counts["bounds"] += 1
         self._last = float(bound)
-        self.value = max(self.value, self._last)
+        self._notes.proved(self._last, (slots, lam), better=self._last > self.value)
+        if self._last > self.value:
+            self.value = self._last
+            self._tell()
         return self._last
 
     def rule_out(self, slots: NDArray[np.int64], ray: FloatArray) -> None:
         """Empty the current box where multipliers of its rows without a loss show that no choice keeps them all."""
-        plain = self._group[slots] < 0
+        plain = self.group[slots] < 0
         slots, ray = slots[plain], np.maximum(ray[plain], 0.0)
         if not ray.any():
             return
         ray = ray / ray.max()
-        free = np.zeros(len(self.allowed))
+        free, store = np.zeros(len(self.allowed)), self.store
         excess = choicewise_bound(
-            free, self.offsets, self.allowed, self._rows, self._rhs, self._group, self.n_groups, slots, ray,
+            free, self.offsets, self.allowed, store.rows, store.rhs, store.group, self.n_groups, slots, ray,
             np.empty(len(free)),
         )  # fmt: skip
-        scale = 1.0 + float(ray @ np.abs(self._rhs[slots]))
+        scale = 1.0 + float(ray @ np.abs(self.rhs[slots]))
         if excess > EMPTY_SHARE * scale:
             self.feasible = False
+            self._tell()
+            self._notes.file(Kind.EMPTY, (slots, ray))
 
     def prove_by_branching(self, slots: NDArray[np.int64], lam: FloatArray, hub: int) -> NDArray[np.intp] | None:
         """Raise the current box's bound by a maximum branching in place of the choice-wise minimum.
@@ -198,15 +225,19 @@ class TreeProof:
         Only rows of the term keep their multipliers: acyclicity needs none here. Returns the columns that attain
         the bound's minimum, or None where branchings do not apply. `rise` stays that of the last choice-wise bound.
         """
-        cut = self._group[slots] >= 0
+        cut = self.group[slots] >= 0
         slots, lam = slots[cut], lam[cut]
-        clipped = clip_multipliers(lam, slots, self._group, self.n_groups)
-        value = np.where(self.allowed, -reduced_costs(self._program.c, self._rows, slots, clipped), -np.inf)
+        clipped = clip_multipliers(lam, slots, self.group, self.n_groups)
+        value = np.where(self.allowed, -reduced_costs(self._program.c, self.rows, slots, clipped), -np.inf)
         found = maximum_structure(value, self.offsets, self._program.parents, hub)
         if found is None:
             return None
-        self.counts["bounds"] += 1
-        self.value = max(self.value, float(clipped @ self._rhs[slots]) - found[0])
+        self.ledger.counts["bounds"] += 1
+        bound = float(clipped @ self.rhs[slots]) - found[0]
+        if bound > self.value:
+            self.value = bound
+            self._tell()
+            self._notes.file(Kind.BRANCHING, (slots, lam), bound, hub)
         return found[1]
 
     @property
@@ -218,10 +249,13 @@ class TreeProof:
         """Take away columns that the last bound puts at `cutoff` or above; False when nothing is left."""
         over = self.allowed & (self._last + self._rise >= cutoff)
         if over.any():
-            self.closed = min(self.closed, float((self._last + self._rise[over]).min()))
-            self.counts["fixed_columns"] += int(over.sum())
+            least = float((self._last + self._rise[over]).min())
+            self._notes.fixed(least, np.flatnonzero(over))
+            self.ledger.close_at(least)
+            self.ledger.counts["fixed_columns"] += int(over.sum())
             self.allowed[over] = False
             self.feasible = self._settle(self.allowed)
+            self._tell()
         return self.feasible
 
     def split(self, node: int) -> Children:
@@ -236,11 +270,15 @@ class TreeProof:
 
     def evaluate(self, children: Children, slots: NDArray[np.int64], lam: FloatArray) -> FloatArray:
         """Bounds of child boxes, each at least the current box's."""
+        store = self.store
         bounds = choicewise_bounds(
-            self._program.c, self.offsets, children.allowed, self._rows, self._rhs, self._group, self.n_groups,
+            self._program.c, self.offsets, children.allowed, store.rows, store.rhs, store.group, self.n_groups,
             slots, lam
         )  # fmt: skip
-        self.counts["bounds"] += len(bounds)
+        self.ledger.counts["bounds"] += len(bounds)
+        children.evidence = (slots, lam)
+        if (bounds < self.value).any():
+            self._notes.value_counts()
         proved: FloatArray = np.maximum(bounds, self.value)
         return proved
 
@@ -248,70 +286,78 @@ class TreeProof:
         """Take away the columns of children whose bound reaches `cutoff`; False when nothing is left."""
         over = bounds >= cutoff
         if over.any():
-            self.closed = min(self.closed, float(bounds[over].min()))
+            self.ledger.close_at(float(bounds[over].min()))
         gone = np.concatenate([children.columns[over], children.dead])
         if len(gone):
-            self.counts["fixed_columns"] += len(gone)
+            self._notes.excluded(children, bounds, over, self.allowed)
+            self.ledger.counts["fixed_columns"] += len(gone)
             self.allowed[gone] = False
             self.feasible = self._settle(self.allowed)
+            self._tell()
         return self.feasible
 
     def commit(self, children: Children, bounds: FloatArray, cutoff: float) -> list[int]:
         """Part the current box: children below `cutoff` become open boxes (their numbers), others are closed (-1)."""
         first, last = self.offsets[children.node], self.offsets[children.node + 1]
-        known = np.isin(
-            np.flatnonzero(self.allowed[first:last]) + first, np.concatenate([children.columns, children.dead])
-        )
+        left = np.flatnonzero(self.allowed[first:last]) + first
+        known = np.isin(left, np.concatenate([children.columns, children.dead]))
         assert known.all(), "children must cover the box"
-        numbers = []
-        for column, allowed, bound in zip(children.columns, children.allowed, bounds, strict=True):
-            if not self.allowed[column]:  # excluded since the children were made
-                numbers.append(-1)
-                continue
-            if bound >= cutoff:
-                numbers.append(-1)
-                self.closed = min(self.closed, float(bound))
-                self.counts["closed_boxes"] += 1
-                continue
-            numbers.append(self._next)
-            self._open[self._next] = (float(bound), np.packbits(allowed & self.allowed))
-            self._next += 1
-        self._current = False
+        ledger = self.ledger
+        with ledger.lock:
+            self.written_at = self._notes.parted(children, bounds, cutoff, left)
+            numbers = []
+            for column, allowed, bound in zip(children.columns, children.allowed, bounds, strict=True):
+                if not self.allowed[column]:  # excluded since the children were made
+                    numbers.append(-1)
+                    continue
+                if bound >= cutoff:
+                    numbers.append(-1)
+                    ledger.close_at(float(bound))
+                    ledger.counts["closed_boxes"] += 1
+                    continue
+                numbers.append(ledger.add(float(bound), allowed & self.allowed))
+            self._leave()
         return numbers
 
     def close(self) -> None:
         """Close the current box at its own bound; an empty one at infinity."""
-        if self.feasible:
-            self.closed = min(self.closed, self.value)
-        self.counts["closed_boxes"] += 1
+        with self.ledger.lock:
+            value = self.value if self.feasible else math.inf
+            self.ledger.close_at(value)
+            self._notes.closed(value)
+            self.ledger.counts["closed_boxes"] += 1
+            self._leave()
+
+    def _leave(self) -> None:
         self._current = False
+        self.ledger.taken.pop(self.number)
 
     def enter(self, number: int) -> None:
         """Make an open box the current one."""
         assert not self._current, "the current box is not done"
-        self.value, packed = self._open.pop(number)
-        self.allowed = np.unpackbits(packed, count=len(self.allowed)).astype(bool)
+        self.number = number
+        self.value, self.allowed = self.ledger.take(number, len(self.allowed))
+        self._last = -math.inf
         self.feasible = self._settle(self.allowed)
         self._current = True
+        self._notes.begin(number)
+        self._tell()
 
     def drop(self, number: int) -> None:
         """Close an open box at its bound without looking at it again."""
-        self.closed = min(self.closed, self._open.pop(number)[0])
-        self.counts["closed_boxes"] += 1
+        self.ledger.drop(number)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What was done so far."""
+        return self.ledger.counts
+
+    @property
+    def closed(self) -> float:
+        """Least value of what is closed."""
+        return self.ledger.closed
 
     @property
     def bound(self) -> float:
         """What no choice of the program can beat, as loss."""
-        least = min((value for value, _ in self._open.values()), default=math.inf)
-        if self._current and self.feasible:
-            least = min(least, self.value)
-        return min(least, self.closed)
-
-
-def _grown(array: NDArray[Any], room: int, fill: float) -> NDArray[Any]:
-    """Copy with `room` rows; memory that is not used yet is not touched where `fill` is 0."""
-    longer = np.zeros((room, *array.shape[1:]), dtype=array.dtype)
-    longer[: len(array)] = array
-    if fill:
-        longer[len(array) :] = fill
-    return longer
+        return self.ledger.bound

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -11,12 +11,13 @@ from .._arguments import checked_number, is_whole, whole
 from .._arrays import FloatArray
 from ..exceptions import InputError
 from ..programs.base import ProgramKind
+from ..programs.tree_log import TreeStore
 from ..results.bounds import ObjectiveBounds
 from ..results.proof import Proof
 from ..results.status import Sense, SolutionStatus, TerminationStatus
 from ..results.trace import BoundTrace
 
-__all__ = ["Availability", "Solver", "SolverCallback", "SolverEvent", "SolverResult"]
+__all__ = ["Availability", "Resumable", "Solver", "SolverCallback", "SolverEvent", "SolverResult"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +240,20 @@ class Solver(ABC):
         The best of the start, every incumbent and the solver's answer is returned, whatever ends the run;
         KeyboardInterrupt ends it with status INTERRUPTED and the incumbent kept.
         """
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A solver that can write its tree down as it grows, and go on from it."""
+
+    def solve_into(
+        self,
+        store: TreeStore | None,
+        program: Any,
+        callback: SolverCallback | None = None,
+        start: FloatArray | None = None,
+    ) -> SolverResult:
+        """As `Solver.solve`, with the tree in a store; gone on with where the store has one."""
 
 
 def program_bounds(primal: float | None, dual: float | None) -> ObjectiveBounds:

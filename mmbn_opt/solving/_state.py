@@ -18,7 +18,7 @@ from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.result import Check, CheckSubject
 from mmbn_opt.results.status import BoundKind, TerminationStatus
 from mmbn_opt.results.trace import TraceRecord, TraceRecorder
-from mmbn_opt.solvers.base import Solver, SolverEvent, SolverResult
+from mmbn_opt.solvers.base import Resumable, Solver, SolverEvent, SolverResult
 from mmbn_opt.solvers.ending import ABSOLUTE_FLOOR, OBJECTIVE_TOLERANCE, Tolerances
 from mmbn_opt.solving.conflicts import contradiction, feasible_model
 
@@ -195,11 +195,19 @@ class SolveState:
             if self.should_end():
                 return
 
-    def call(self, engine: Solver, program: Program) -> SolverResult:
+    def call(self, engine: Solver, program: Program, checkpoint: Any = None) -> SolverResult:
         """Run the solver on what is left of the budget and take what it found."""
         settings = engine if self.budget.limit is None else replace(engine, time_limit=self.budget.left())
         start = None if self.best is None or self._broken else self.formulation.encode(self.best, self.kind)
-        answer = settings.solve(program, callback=lambda event: self.on_event(event, engine.name), start=start)
+
+        def hear(event: SolverEvent) -> bool:
+            return self.on_event(event, engine.name)
+
+        if checkpoint is None:
+            answer = settings.solve(program, callback=hear, start=start)
+        else:
+            assert isinstance(settings, Resumable)
+            answer = settings.solve_into(checkpoint, program, callback=hear, start=start)
         if answer.solution is not None:
             self._take(self.formulation.recover(answer.solution), engine.name)
         dual = answer.bounds.dual_bound

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmbn_opt._arguments import check_arguments
 from mmbn_opt._budget import Budget, OutOfTime, leaving_when
+from mmbn_opt._lazy import delegate
 from mmbn_opt.exceptions import InputError, MissingDependencyError
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.formulations.given_program import GivenProgram
@@ -13,7 +15,7 @@ from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
 from mmbn_opt.results.result import Result
-from mmbn_opt.solvers.base import Solver
+from mmbn_opt.solvers.base import Resumable, Solver
 from mmbn_opt.solvers.ending import Tolerances
 from mmbn_opt.solvers.registry import get_solver_class, solver_name, solver_table
 from mmbn_opt.solving._state import RunCallback, SolveState
@@ -129,6 +131,7 @@ def solve(
     callback: RunCallback | None = None,
     starts: Any = None,
     validation: Any = None,
+    checkpoint: str | Path | None = None,
 ) -> Result:
     """Solve a formulation, or a program of one's own, and certify the answer.
 
@@ -162,6 +165,9 @@ def solve(
     validation : DiscreteDataset or float or None
         For parameter formulations: held-out data, or the share of the rows to hold out. The iterate that does best on
         them is returned.
+    checkpoint : str, Path or None
+        A folder that keeps the tree of a `branch_and_cut` search as it grows. The same call again, whatever ended the
+        last one, goes on from there; `load_run` looks into it. Another problem, or other tolerances, are refused.
 
     Returns
     -------
@@ -183,7 +189,9 @@ def solve(
     """
     check_arguments(solve, locals())
     settings = SolveSettings(time_limit, rel_gap, abs_gap, threads, seed, verbose, options)
-    return make_job(formulation, solver, settings, callback=callback, starts=starts, validation=validation).execute()
+    return make_job(
+        formulation, solver, settings, callback=callback, starts=starts, validation=validation, checkpoint=checkpoint
+    ).execute()
 
 
 def start(
@@ -200,6 +208,7 @@ def start(
     callback: RunCallback | None = None,
     starts: Any = None,
     validation: Any = None,
+    checkpoint: str | Path | None = None,
 ) -> Run:
     """Solve a formulation in the background; return a handle that can be looked at and stopped.
 
@@ -222,7 +231,17 @@ def start(
     """
     check_arguments(start, locals())
     settings = SolveSettings(time_limit, rel_gap, abs_gap, threads, seed, verbose, options)
-    return Run(make_job(formulation, solver, settings, callback=callback, starts=starts, validation=validation))
+    return Run(
+        make_job(
+            formulation,
+            solver,
+            settings,
+            callback=callback,
+            starts=starts,
+            validation=validation,
+            checkpoint=checkpoint,
+        )
+    )
 
 
 def make_job(
@@ -233,12 +252,13 @@ def make_job(
     callback: RunCallback | None = None,
     starts: Any = None,
     validation: Any = None,
+    checkpoint: str | Path | None = None,
 ) -> Job:
     """Check everything that can be checked before the work begins; the clock of the budget starts here.
 
     Parameters
     ----------
-    formulation, solver, callback, starts, validation
+    formulation, solver, callback, starts, validation, checkpoint
         As in `solve`.
     settings : SolveSettings
     """
@@ -267,4 +287,15 @@ def make_job(
         size = formulation.estimate_size(kind)
         formulation.refuse_oversized(kind)
     used = settings.used(engine)
-    return Job(state, engine, availability.version or "", rule, size, used, listed_starts(starts), engine.seed)
+    kept = None if checkpoint is None else _kept(checkpoint, engine)
+    return Job(state, engine, availability.version or "", rule, size, used, listed_starts(starts), engine.seed, kept)
+
+
+def _kept(path: str | Path, engine: Solver) -> Any:
+    """The checkpoint, held."""
+    if not isinstance(engine, Resumable):
+        raise InputError(
+            f"checkpoint= keeps the tree of branch_and_cut, and {engine.name!r} has none; give "
+            'solver="branch_and_cut", or leave checkpoint out.'
+        )
+    return delegate("open_checkpoint")(path)

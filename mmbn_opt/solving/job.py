@@ -16,7 +16,9 @@ from mmbn_opt._budget import (
     obeying,
     until_interrupted,
 )
+from mmbn_opt._lazy import delegate
 from mmbn_opt.programs.base import Program, ProgramSize
+from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.results.result import Certificate, Result, Seconds
 from mmbn_opt.results.status import SolutionStatus, TerminationStatus
 from mmbn_opt.results.trace import BoundTrace
@@ -65,6 +67,8 @@ class Job:
     settings : mapping
     starts : iterable of models or None
     seed : int
+    checkpoint : Checkpoint or None
+        Where the tree is kept; closed at the end.
     """
 
     state: SolveState
@@ -75,6 +79,7 @@ class Job:
     settings: Mapping[str, Any]
     starts: Iterable[Any] | None
     seed: int
+    checkpoint: Any = None
     _seconds: dict[str, float] = field(default_factory=dict)
 
     def execute(self) -> Result:
@@ -82,11 +87,15 @@ class Job:
 
         What comes after the search hands that over; Ctrl-C does not reach it, but a second one does.
         """
-        with noting_signals():
-            observer = _observer.get()
-            if observer is not None:
-                observer(self.state)
-            return self._finish(*self._search())
+        try:
+            with noting_signals():
+                observer = _observer.get()
+                if observer is not None:
+                    observer(self.state)
+                return self._finish(*self._search())
+        finally:
+            if self.checkpoint is not None:
+                self.checkpoint.close()
 
     def _search(self) -> tuple[Program | None, SolverResult | None]:
         state, seconds = self.state, self._seconds
@@ -99,6 +108,8 @@ class Job:
                 if state.best_violation > 0:
                     state.offer_feasible()
                 with leaving_when(state.no_leave), suppress(OutOfTime):
+                    if self.checkpoint is not None:
+                        self._bind()
                     state.offer_starts(self.starts, self.seed)
                     seconds["heuristics"] = state.budget.elapsed()
                     if not state.should_end():
@@ -108,11 +119,18 @@ class Job:
             if program is not None and not state.should_end():
                 before = state.budget.elapsed()
                 with interruptible(SOLVE_PATIENCE_SEC):
-                    answer = state.call(self.engine, program)
+                    answer = state.call(self.engine, program, self.checkpoint)
                 state.refuse_contradiction(answer)
                 seconds["solve"] = state.budget.elapsed() - before
         state.interrupted |= bool(cut)
         return program, answer
+
+    def _bind(self) -> None:
+        """Hold the problem against the one that the checkpoint is for, before any work."""
+        formulation = self.state.formulation
+        program = formulation.build(self.state.kind)
+        assert isinstance(program, ChoiceProgram)
+        self.checkpoint.bind(delegate("tree_header")(formulation, program, self.settings))
 
     def _finish(self, program: Program | None, answer: SolverResult | None) -> Result:
         state, engine = self.state, self.engine

@@ -42,6 +42,11 @@ class MarginTerm:
     threads : int
         No digit depends on it.
 
+    Attributes
+    ----------
+    groups : int32 array (n_samples,)
+        Group of each sample.
+
     Examples
     --------
     >>> from mmbn_opt import DiscreteDataset, SoftMarginStructure
@@ -62,6 +67,7 @@ class MarginTerm:
         group[by_class] = _deal(tables.labels[by_class], tables.weight[by_class], n_groups)
         order = np.argsort(group, kind="stable")
         self._tables, self._gamma = tables, gamma  # tables: for another grouping
+        self.groups = group
         self._group = group[order]
         simpler = tables.without_rivals()
         self._table, self._binary = simpler.table, simpler.binary

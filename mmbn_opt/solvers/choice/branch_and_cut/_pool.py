@@ -1,16 +1,19 @@
 """Rows in loss form under numbers that the search, its tableaux and the proof share."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...._arrays import FloatArray
 from ....programs.choice import ChoiceProgram, ConcaveTerm, WantedGroups
+from ....programs.side import SideRow
 from ....programs.tree_proof import TreeProof
+from ....programs.tree_records import RowNames
+from ....programs.tree_rows import Point
 from .clusters import ClusterSeparator
 
 __all__ = ["Recipe", "RowPool", "Slots"]
@@ -21,13 +24,6 @@ _NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
 
 SIDE_TOLERANCE = 1e-6
 """Relative violation from which on a row of a side constraint is worth its place at the root."""
-
-
-class _Point(NamedTuple):
-    """Where cuts were taken: the entries that are not zero."""
-
-    columns: NDArray[np.uint32]
-    values: FloatArray
 
 
 class Recipe(NamedTuple):
@@ -42,7 +38,7 @@ class Recipe(NamedTuple):
         Group of a cut; slot of another row.
     """
 
-    points: list[_Point]
+    points: list[Point]
     which: NDArray[np.int32]
     name: NDArray[np.int32]
 
@@ -70,7 +66,6 @@ class RowPool:
     proof: TreeProof
     holders: NDArray[np.int64] = field(init=False)
     _free: list[int] = field(default_factory=list)
-    _points: dict[int, _Point] = field(default_factory=dict)
     _known: dict[Hashable, int] = field(default_factory=dict)
     _name_of: dict[int, Hashable] = field(default_factory=dict)
 
@@ -85,7 +80,6 @@ class RowPool:
         twin = RowPool(self.program, self.term, self.separator, self.proof.fork())
         twin.holders = self.holders.copy()
         twin._free = list(self._free)
-        twin._points = dict(self._points)
         twin._known = dict(self._known)
         twin._name_of = dict(self._name_of)
         return twin
@@ -136,7 +130,7 @@ class RowPool:
             key = self._name_of.pop(int(slot), None)
             if key is not None:
                 del self._known[key]
-            self._points.pop(int(slot), None)
+            self.proof.store.forget(int(slot))
             self._free.append(int(slot))
 
     def program_rows(self) -> Slots:
@@ -182,30 +176,24 @@ class RowPool:
             return _NO_ROWS, 0.0
         cuts = self.proof.ask(point)
         violation = self.upper - cuts.intercepts - cuts.gradients @ target - losses
-        return self._keep(np.flatnonzero(violation > tolerance), point), float((self.upper - cuts.values).sum())
+        return self._keep(np.flatnonzero(violation > tolerance)), float((self.upper - cuts.values).sum())
 
     def cuts_above(self, x: FloatArray, losses: FloatArray, tolerance: float) -> Slots:
         """Rows at `x` of the groups that lose more there than `losses` say."""
         if self.term is None:
             return _NO_ROWS
         cuts = self.proof.ask(x, lambda values: np.flatnonzero(self.upper - values - losses > tolerance))
-        return self._keep(np.arange(len(cuts.groups)), x)
+        return self._keep(np.arange(len(cuts.groups)))
 
-    def _keep(self, places: NDArray[np.intp], point: FloatArray) -> Slots:
+    def _keep(self, places: NDArray[np.intp]) -> Slots:
         """Rows of some of the pieces last asked about."""
         slots = self._take(len(places))
-        if len(places):
-            index = np.flatnonzero(point)
-            self._set_cuts(slots, places, _Point(index.astype(np.uint32), point[index]))
-        return slots
-
-    def _set_cuts(self, slots: Slots, places: NDArray[np.intp], point: _Point) -> None:
         self.proof.set_cut_rows(slots, places)
-        self._points.update(dict.fromkeys(slots.tolist(), point))
+        return slots
 
     def put_away(self, slots: Slots) -> Recipe:
         """Release the cuts among the rows; how to make them again."""
-        found = [self._points.get(slot) for slot in slots.tolist()]
+        found = [self.proof.store.points.get(slot) for slot in slots.tolist()]
         points = {id(point): point for point in found if point is not None}
         place = dict(zip(points, range(len(points)), strict=True))
         which = np.array([-1 if point is None else place[id(point)] for point in found], dtype=np.int32)
@@ -216,14 +204,49 @@ class RowPool:
     def make(self, recipe: Recipe) -> Slots:
         """Rows of a recipe, the cuts among them computed anew and held once: the same to the last digit."""
         slots = recipe.name.astype(np.int64)
-        for number, (columns, values) in enumerate(recipe.points):
+        for number, point in enumerate(recipe.points):
             wanted = np.flatnonzero(recipe.which == number)
-            point = np.zeros(self.program.n_columns)
-            point[columns] = values
-            self.proof.ask(point, _always(recipe.name[wanted].astype(np.intp)))
-            slots[wanted] = self._take(len(wanted))
-            self._set_cuts(slots[wanted], np.arange(len(wanted)), recipe.points[number])
+            self.proof.ask_again(point, _always(recipe.name[wanted].astype(np.intp)))
+            slots[wanted] = self._keep(np.arange(len(wanted)))
         return slots
+
+    def named_cuts(self, names: RowNames, point_of: Callable[[int], Point]) -> Slots:
+        """Cuts by the numbers of their points and by their groups, made or held once more."""
+        slots = np.empty(len(names.points), dtype=np.int64)
+        for number in np.unique(names.points).tolist():
+            new = []
+            for place in np.flatnonzero(names.points == number).tolist():
+                key = (number, int(names.groups[place]))
+                if key in self._known:
+                    slots[place] = self._known[key]
+                    self.holders[slots[place]] += 1
+                else:
+                    new.append(place)
+            if not new:
+                continue
+            groups = names.groups[new].astype(np.intp)
+            self.proof.ask_again(point_of(number), _always(groups))
+            slots[new] = self._keep(np.arange(len(new)))
+            for slot, group in zip(slots[new].tolist(), groups.tolist(), strict=True):
+                self._known[number, group], self._name_of[slot] = slot, (number, group)
+        return slots
+
+    def other_row(self, number: int, origin: Mapping[str, Any]) -> int:
+        """A row by what a tree file says of it under a number."""
+        match origin["kind"]:
+            case "cluster":
+                members = np.zeros(self.program.n_nodes, dtype=bool)
+                members[origin["nodes"]] = True
+                slot = self.cluster(members)
+            case "program":
+                row = int(origin["row"])
+                slot = self._named(("program", row), partial(self.proof.set_program_row, row=row))
+            case _:
+                kind, which, key = origin["row"]
+                wanted = SideRow(kind, which, tuple(key))
+                slot = self._named(wanted, partial(self.proof.set_side_row, wanted=wanted))
+        self.proof.store.others[slot].number = number
+        return slot
 
     def loss(self, x: FloatArray) -> float:
         """``c'x`` plus the loss of all groups at `x`."""

@@ -38,6 +38,10 @@ class Race:
     rules : sequence of Branching
         One or two.
     time_limit : float or None
+    root : float
+        Bound of the root.
+    kept : callable
+        Told of the search that goes on alone.
 
     Attributes
     ----------
@@ -46,11 +50,17 @@ class Race:
     """
 
     def __init__(
-        self, enter: Callable[[Branching], Search], rules: tuple[Branching, ...], time_limit: float | None
+        self,
+        enter: Callable[[Branching], Search],
+        rules: tuple[Branching, ...],
+        time_limit: float | None,
+        root: float,
+        kept: Callable[[Search], None],
     ) -> None:
-        self._enter, self._rules = enter, rules
+        self._enter, self._rules, self._root, self._kept = enter, rules, root, kept
         self._lap_work = float("inf") if time_limit is None else LAP_SHARE * 1e9 * time_limit
         self._dropped: list[tuple[int, int, int]] = []
+        self._decided = False
         self.searches: list[Search] = [enter(rules[0])]
 
     @property
@@ -71,7 +81,7 @@ class Race:
     def run(self) -> Iterator[float]:
         """Search to the end; yields the proved bound after every box."""
         first = self.searches[0]
-        root = first.proof.value
+        root = self._root
         boxes = first.run()
         if len(self._rules) > 1:
             for bound in boxes:
@@ -80,8 +90,10 @@ class Race:
                 if full or (first.work >= self._lap_work and first.nodes >= LEAST_BOXES):
                     break
             else:
+                self._keep(first)
                 return
             if first.proof.bound - root >= NEAR * (first.incumbent.loss - root):
+                self._keep(first)
                 yield from boxes
                 return
             second = self._enter(self._rules[1])
@@ -99,8 +111,15 @@ class Race:
             self._keep(first)
         yield from boxes
 
+    def settle(self) -> None:
+        """Where the race was ended before it was decided, the better tree counts."""
+        if len(self._rules) > 1 and not self._decided:
+            self._keep(self.leader)
+
     def _keep(self, search: Search) -> None:
+        self._decided = True
         for other in self.searches:
             if other is not search:
                 self._dropped.append((other.nodes, other.pivots, other.children))
         self.searches = [search]
+        self._kept(search)

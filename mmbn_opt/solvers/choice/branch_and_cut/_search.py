@@ -2,8 +2,9 @@
 
 import heapq
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 from ...._arrays import FloatArray
 from ....programs.choice import ChoiceProgram
 from ....programs.lagrangian import find_hub
-from ....programs.tree_proof import Children, TreeProof
+from ....programs.tree_children import Children
+from ....programs.tree_proof import TreeProof
+from ....programs.tree_replay import Origin
 from . import _simplex as simplex
 from ._branching import branching_order, mixture_order, spread
 from ._effort import BOX_STEPS, child_steps, cut_steps, making_steps, pivot_steps
@@ -38,26 +41,32 @@ MANY_GROUPS = 200
 """With more groups a box gets so many new rows that idle ones are left out at once."""
 
 
+class Written(NamedTuple):
+    """Rows that stand in the tree file, where a box was parted."""
+
+    place: int
+
+
 @dataclass(eq=False)
 class _Family:
     """What open boxes of one parent start from: rows of the parent, and a basis each.
 
     Parameters
     ----------
-    rows : int array or Recipe
+    rows : int array, Recipe or Written
         Slots, held by the family; or how to make them. First those that bind at the parent.
     ages : int8 array (n_rows,)
-        At how many boxes, one below the other, a row has been idle.
-    bases : int array (n_boxes, height)
-        In the numbers of `tableau_of`.
+        At how many boxes, one below the other, a row has been idle; rows that were written are taken to bind.
+    bases : int array (n_boxes, height) or None
+        In the numbers of `tableau_of`. None: the boxes start from the root's tableau.
     depth, open_boxes : int
     least : float
         Least bound of the boxes.
     """
 
-    rows: Slots | Recipe
+    rows: Slots | Recipe | Written
     ages: NDArray[np.int8]
-    bases: NDArray[np.integer]
+    bases: NDArray[np.integer] | None
     depth: int
     open_boxes: int
     least: float
@@ -76,6 +85,8 @@ class Search:
         Called between kernels; raises to stop the search.
     rule : Branching
         By which nodes are chosen, whatever the settings say.
+    recall : callable or None
+        Makes the rows that were written at a place of the tree file.
     """
 
     program: ChoiceProgram
@@ -85,6 +96,7 @@ class Search:
     incumbent: Incumbent
     check: Callable[[], None]
     rule: Branching = "dual"
+    recall: Callable[[int], Slots] | None = None
     nodes: int = 0
     children: int = 0
     pivots: int = 0
@@ -94,6 +106,7 @@ class Search:
     ties: int = 0
     _heap: list[tuple[float, int, int, _Family]] = field(default_factory=list)
     _ages: dict[int, int] = field(default_factory=dict)
+    _begun: bool = False
 
     def start(self, slots: Slots, gap: float) -> None:
         """Build the root tableau from the rows that bind at the root."""
@@ -113,10 +126,27 @@ class Search:
             self.check()
         self._root = tableau.copy_for(self.proof.allowed, drop_idle=True)
 
+    def resume(self, origins: Mapping[int, Origin], slots: Slots) -> None:
+        """Go on with the open boxes of the proof; `slots` are the rows of the root."""
+        families: dict[int, _Family] = {}
+        for number, value in self.proof.ledger.values():
+            place, depth = origins[number].place, origins[number].depth
+            if place not in families:
+                rows = slots if place < 0 else Written(place)
+                families[place] = _Family(rows, np.zeros(0, dtype=np.int8), None, depth - 1, 0, value)
+            family = families[place]
+            family.open_boxes += 1
+            family.least = min(family.least, value)
+            self._heap.append((value, number, 0, family))
+        if -1 in families:
+            self.pool.hold(slots)
+        heapq.heapify(self._heap)
+        self._begun = True
+
     def run(self) -> Iterator[float]:
         """Search to the end; yields the open bound after every box."""
-        self._expand(self._from_root(), depth=0)
-        self._settle_current()
+        if not self._begun:
+            self._expand(self._from_root(), depth=0)
         while self._heap:
             value, number, place, family = heapq.heappop(self._heap)
             yield value
@@ -126,7 +156,6 @@ class Search:
                 continue
             self.proof.enter(number)
             self._expand(self._tableau_for(family, place), depth=family.depth + 1)
-            self._settle_current()
             self._child_done(family)
 
     # -- one box ----------------------------------------------------------------------------------------------------
@@ -154,6 +183,13 @@ class Search:
         if isinstance(family.rows, Recipe):
             family.rows = self.pool.make(family.rows)
             self.remade += 1
+        elif isinstance(family.rows, Written):
+            assert self.recall is not None
+            family.rows = self.recall(family.rows.place)
+            self.remade += 1
+        if family.bases is None:
+            self._ages = dict.fromkeys(family.rows.tolist(), 0)
+            return self._from_root(family.rows)
         self._ages = dict(zip(family.rows.tolist(), family.ages.tolist(), strict=True))
         basis = family.bases[place]
         found = tableau_of(self.pool, self.proof.allowed, family.rows, basis, self._costs, extra_rows=self._room)
@@ -166,16 +202,23 @@ class Search:
         self.work += steps
         self.incumbent.effort.search += steps
 
-    def _from_root(self) -> Tableau:
-        return self._root.copy_for(self.proof.allowed, extra_rows=self._room)
+    def _from_root(self, rows: Slots | None = None) -> Tableau:
+        """The root's tableau in the current box, with further rows."""
+        if rows is None:
+            return self._root.copy_for(self.proof.allowed, extra_rows=self._room)
+        tableau = self._root.copy_for(self.proof.allowed, extra_rows=self._room + len(rows))
+        tableau.add_rows(self.pool, np.setdiff1d(rows, tableau.slots()))
+        self._worked(making_steps(tableau))
+        return tableau
 
     def _expand(self, tableau: Tableau, depth: int) -> None:
-        """Bound the current box, whose `tableau` is the box's own to change, and part it."""
-        self._branched = False
+        """Bound the current box, whose `tableau` is the box's own to change, and part it or close it."""
+        self._done = False
         self.nodes += 1
         self._worked(BOX_STEPS)
         proof = self.proof
         if not proof.feasible or proof.value >= self._limit:
+            proof.close()
             return
         mine: list[Slots] = []
         try:
@@ -183,6 +226,8 @@ class Search:
                 final = tableau.copy_for(proof.allowed, drop_idle=True)
                 final.status = tableau.status
                 self._branch(final, depth, self._idle(tableau, final))
+            if not self._done:
+                proof.close()  # while its rows are there
         finally:
             self.pivots += tableau.pivots
             for slots in mine:
@@ -196,10 +241,6 @@ class Search:
         ages = {slot: self._ages[slot] + 1 for slot in idle if slot in self._ages}
         youngest = sorted((slot for slot in ages if ages[slot] <= PATIENCE), key=ages.__getitem__)
         return {slot: ages[slot] for slot in youngest[:MOST_IDLE]}
-
-    def _settle_current(self) -> None:
-        if not self._branched:
-            self.proof.close()
 
     def _optimise(self, tableau: Tableau) -> bool:
         """Re-optimise and prove; False when the box is done."""
@@ -274,7 +315,7 @@ class Search:
         assert best is not None
         _, children, bounds, bases = best
         numbers = proof.commit(children, bounds, cutoff)
-        self._branched = True
+        self._done = True
         kept = np.flatnonzero(np.array(numbers) >= 0)
         if not len(kept):
             return
@@ -311,6 +352,8 @@ class Search:
         slots, _ = self.pool.cuts_at(x, x, np.full(self.pool.n_groups, -np.inf), 0.0)
         tight = (self.pool.rhs[slots] - self.pool.rows[slots] @ x > 0).astype(np.float64)
         self.proof.prove(slots, tight)
+        self.proof.close()
+        self._done = True
         self.pool.release(slots)
 
     def _evaluate(self, tableau: Tableau, children: Children, slots: Slots) -> tuple[FloatArray, NDArray[np.int32]]:
@@ -342,14 +385,14 @@ class Search:
 
     def _child_done(self, family: _Family) -> None:
         family.open_boxes -= 1
-        if family.open_boxes == 0:
+        if family.open_boxes == 0 and not isinstance(family.rows, Written):
             self.pool.release(family.rows.held if isinstance(family.rows, Recipe) else family.rows)
 
     def _drop_rows(self) -> None:
         """Drop the rows of that half of the families whose boxes have the weakest claim to be looked at."""
-        families = {id(family): family for *_, family in self._heap if not isinstance(family.rows, Recipe)}
+        families = {id(family): family for *_, family in self._heap if isinstance(family.rows, np.ndarray)}
         live = sorted(families.values(), key=lambda family: family.least)
         for family in live[len(live) // 2 :]:
-            assert not isinstance(family.rows, Recipe)
+            assert isinstance(family.rows, np.ndarray)
             family.rows = self.pool.put_away(family.rows)
             self.dropped += 1

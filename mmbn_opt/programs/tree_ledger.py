@@ -1,0 +1,100 @@
+"""The boxes of one tree: what is open, what is looked at, and what is closed is worth; shared by all who search it."""
+
+import math
+from collections.abc import Iterator
+from threading import RLock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt._arrays import BoolArray
+from mmbn_opt.programs.tree_log import TreeLog
+from mmbn_opt.programs.tree_records import Kind
+
+__all__ = ["TreeLedger"]
+
+
+class TreeLedger:
+    """Boxes by number; box 0 is the root.
+
+    Attributes
+    ----------
+    closed : float
+        Least value of all that is closed.
+    taken : dict
+        Values of the boxes that somebody looks at; inf for those that turned out empty.
+    counts : dict
+    log : TreeLog or None
+        What is told of it.
+    lock : RLock
+        Held by whoever changes what others see.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[int, tuple[float, NDArray[np.uint8]]] = {}
+        self._next = 1
+        self.closed = math.inf
+        self.taken: dict[int, float] = {0: -math.inf}
+        self.counts = {"bounds": 0, "fixed_columns": 0, "closed_boxes": 0, "cuts": 0}
+        self.log: TreeLog | None = None
+        self.lock = RLock()
+
+    def fork(self) -> "TreeLedger":
+        """Another ledger in the same state, but for its log."""
+        twin = TreeLedger()
+        twin._open, twin._next, twin.closed = dict(self._open), self._next, self.closed
+        twin.taken, twin.counts = dict(self.taken), dict(self.counts)
+        return twin
+
+    @property
+    def n_open(self) -> int:
+        """Boxes that nobody looks at yet."""
+        return len(self._open)
+
+    def values(self) -> Iterator[tuple[int, float]]:
+        """Number and value of each open box."""
+        return ((number, value) for number, (value, _) in self._open.items())
+
+    @property
+    def next_number(self) -> int:
+        """Number of the next box."""
+        return self._next
+
+    def add(self, value: float, allowed: BoolArray) -> int:
+        """A box is open; its number."""
+        number, self._next = self._next, self._next + 1
+        self._open[number] = (value, np.packbits(allowed))
+        return number
+
+    def put_back(self, number: int, value: float, allowed: BoolArray) -> None:
+        """A box that was known before is open."""
+        self._open[number] = (value, np.packbits(allowed))
+        self._next = max(self._next, number + 1)
+
+    def take(self, number: int, n_columns: int) -> tuple[float, BoolArray]:
+        """Look at a box."""
+        with self.lock:
+            value, packed = self._open.pop(number)
+            self.taken[number] = value
+        return value, np.unpackbits(packed, count=n_columns).astype(bool)
+
+    def close_at(self, value: float) -> None:
+        """Something that is worth at least `value` is not looked at any more."""
+        with self.lock:
+            self.closed = min(self.closed, value)
+
+    def drop(self, number: int) -> None:
+        """Close an open box at its value."""
+        with self.lock:
+            value, _ = self._open.pop(number)
+            self.closed = min(self.closed, value)
+            self.counts["closed_boxes"] += 1
+            if self.log is not None:
+                self.log.close(Kind.DROP, number, value)
+
+    @property
+    def bound(self) -> float:
+        """What no choice of the program can beat, as loss."""
+        with self.lock:
+            least = min((value for value, _ in self._open.values()), default=math.inf)
+            return min(least, min(self.taken.values(), default=math.inf), self.closed)

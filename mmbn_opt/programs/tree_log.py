@@ -1,0 +1,182 @@
+"""What a tree proof writes down as it goes, so that it can go on elsewhere and be checked by anybody.
+
+Only what a claim needs is written: points and rows when they are first named, bounds that closed something. The records
+are those of `mmbn_opt.programs.tree_records`; where they go is somebody else's matter.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt._arrays import FloatArray
+from mmbn_opt.programs.tree_records import (
+    BoxValue,
+    ChildBoxes,
+    Columns,
+    Evidence,
+    Kind,
+    PointAt,
+    Progress,
+    RowNames,
+    text_of,
+)
+from mmbn_opt.programs.tree_rows import TreeRows
+
+__all__ = ["Record", "Sink", "TreeLog", "TreeStore"]
+
+Record = tuple[Kind, bytes]
+
+Sink = Callable[[Kind, bytes], int]
+"""Takes a record; returns where it stands."""
+
+
+class TreeStore(Protocol):
+    """Where the records of one search are, those of earlier sessions included."""
+
+    def records(self) -> Iterator[tuple[int, Kind, bytes]]:
+        """Place, kind and payload of each that was there before; to be read to the end before anything is written."""
+
+    def read(self, place: int) -> tuple[Kind, bytes]:
+        """The record at a place."""
+
+    def write(self, kind: Kind, payload: bytes) -> int:
+        """Append a record; its place. `OSError` where there is no room."""
+
+    def look(self, progress: Progress) -> None:
+        """Where the search stands, for those who look on."""
+
+    def end(self, payload: bytes) -> None:
+        """The search is over."""
+
+
+class TreeLog:
+    """Encodes what happens to boxes.
+
+    Parameters
+    ----------
+    sink : callable
+    points, others : int
+        How many points and other rows the file has already.
+
+    Attributes
+    ----------
+    where : dict
+        Of each point by its number where its record stands; a point that is still held back has no place.
+    """
+
+    WIDTH = 8
+    """Bytes of a multiplier or of an entry of a point."""
+
+    def __init__(self, sink: Sink, points: int = 0, others: int = 0) -> None:
+        self._sink = sink
+        self._points, self._others = points, others
+        self._held: list[Record] | None = None
+        self._since_layout: list[Record] | None = None
+        self.where: list[int] = []
+
+    # -- two trees of which one will count --------------------------------------------------------------------------
+
+    def fork(self, rows: TreeRows) -> "TreeLog":
+        """A log that holds back what it is told, for a second tree from the same root; this one writes on."""
+        self.name(rows, np.array([*rows.points, *rows.others], dtype=np.int64))
+        twin = TreeLog.behind(self._sink, self._since_layout or [])
+        self._since_layout = None
+        return twin
+
+    @classmethod
+    def behind(cls, sink: Sink, records: list[Record]) -> "TreeLog":
+        """A log that begins with these records, from a layout on, and holds them back too."""
+        kinds = [kind for kind, _ in records]
+        log = cls(sink, kinds.count(Kind.POINT), kinds.count(Kind.ROW))
+        log._held = list(records)
+        return log
+
+    def keep(self) -> None:
+        """Write what was held back, in place of the tree that is there, and hold nothing back any more."""
+        held, self._held = self._held, None
+        for kind, payload in held or ():
+            self.write(kind, payload)
+
+    def write(self, kind: Kind, payload: bytes) -> int:
+        """Hand a record on; where it stands, or -1."""
+        if self._held is not None:
+            self._held.append((kind, payload))
+            return -1
+        if self._since_layout is not None:
+            self._since_layout.append((kind, payload))
+        place = self._sink(kind, payload)
+        if kind is Kind.POINT:
+            self.where.append(place)
+        return place
+
+    # -- names ------------------------------------------------------------------------------------------------------
+
+    def name(self, rows: TreeRows, slots: NDArray[np.int64]) -> tuple[RowNames, NDArray[np.intp]]:
+        """Names of rows, of which those that are new are written; and their order."""
+        points = np.full(len(slots), -1, dtype=np.int64)
+        names = rows.group[slots].astype(np.int64)
+        for place, slot in enumerate(slots.tolist()):
+            point = rows.points.get(slot)
+            if point is not None:
+                if point.number < 0:
+                    point.number, self._points = self._points, self._points + 1
+                    record = PointAt(point.number, point.columns, point.values)
+                    self.write(Kind.POINT, record.encode(self.WIDTH))
+                points[place] = point.number
+                continue
+            other = rows.others[slot]
+            if other.number < 0:
+                other.number, self._others = self._others, self._others + 1
+                self.write(Kind.ROW, text_of({"number": other.number, **other.origin}))
+            names[place] = other.number
+        return RowNames.sorted(points, names)
+
+    # -- events -----------------------------------------------------------------------------------------------------
+
+    def layout(self, groups: NDArray[np.integer[Any]] | None, n_groups: int) -> None:
+        """The search begins."""
+        self._since_layout = []
+        count = 0 if groups is None else len(groups)
+        head = np.array([n_groups, count], dtype="<u4").tobytes()
+        self.write(Kind.LAYOUT, head + (b"" if groups is None else groups.astype("<u2").tobytes()))
+
+    def evidence(
+        self, kind: Kind, box: int, rows: TreeRows, slots: NDArray[np.int64], lam: FloatArray,
+        claimed: float = 0.0, hub: int = 0,
+    ) -> None:  # fmt: skip
+        """Rows and multipliers for a box."""
+        used = lam > 0
+        names, order = self.name(rows, slots[used])
+        self.write(kind, Evidence(box, names, lam[used][order], claimed, hub).encode(kind, self.WIDTH))
+
+    def children(
+        self, kind: Kind, box: int, node: int, first: int, columns: NDArray[np.intp], fates: NDArray[np.uint8],
+        claimed: FloatArray, rows: TreeRows, slots: NDArray[np.int64], lam: FloatArray,
+    ) -> int:  # fmt: skip
+        """A box is parted, or loses columns; `lam` has a row for each column that is not dead."""
+        used = (lam > 0).any(axis=0)
+        names, order = self.name(rows, slots[used])
+        record = ChildBoxes(box, node, first, columns.astype(np.int64), fates, claimed, names, lam[:, used][:, order])
+        return self.write(kind, record.encode(self.WIDTH))
+
+    def fix(self, box: int, least: float, columns: NDArray[np.intp]) -> None:
+        """Columns are taken from a box by its last bound."""
+        self.write(Kind.FIX, Columns(box, least, columns.astype(np.int64)).encode())
+
+    def close(self, kind: Kind, box: int, value: float) -> None:
+        """A box is closed, looked at or not."""
+        self.write(kind, BoxValue(box, value).encode())
+
+    def root(self, gap: float, branching: str | None, rows: TreeRows, slots: NDArray[np.int64]) -> None:
+        """What the tree starts from."""
+        names, _ = self.name(rows, slots)
+        cuts: Iterable[Any] = zip(names.points.tolist(), names.groups.tolist(), strict=True)
+        content = {
+            "gap": gap if math.isfinite(gap) else None,
+            "branching": branching,
+            "rows": [*map(list, cuts), *names.others.tolist()],
+        }
+        self.write(Kind.ROOT, text_of(content))

@@ -1,0 +1,164 @@
+"""Rows of a tree proof under numbers (slots), each made from its origin: a point, a node set, a row of the program."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmbn_opt._arrays import BoolArray, FloatArray
+from mmbn_opt.programs.boxes import cluster_row
+from mmbn_opt.programs.choice import ChoiceProgram, GroupCuts
+from mmbn_opt.programs.side import SideRow
+
+__all__ = ["OtherRow", "Point", "TreeRows"]
+
+
+class Point:
+    """Where cuts were taken: the entries that are not zero.
+
+    Attributes
+    ----------
+    columns : uint32 array
+    values : float64 array
+    number : int
+        Its number in the tree file; -1 as long as it is not there.
+    """
+
+    __slots__ = ("__weakref__", "columns", "number", "values")
+
+    def __init__(self, columns: NDArray[np.uint32], values: FloatArray, number: int = -1) -> None:
+        self.columns, self.values, self.number = columns, values, number
+
+    @classmethod
+    def of(cls, x: FloatArray) -> "Point":
+        """From all entries."""
+        index = np.flatnonzero(x)
+        return cls(index.astype(np.uint32), x[index])
+
+    def full(self, n_columns: int) -> FloatArray:
+        """All entries."""
+        x = np.zeros(n_columns)
+        x[self.columns] = self.values
+        return x
+
+
+class OtherRow:
+    """A row that is no cut, by what it is made from.
+
+    Attributes
+    ----------
+    origin : mapping
+        ``kind`` and what that takes, as JSON has it.
+    number : int
+        In the tree file; -1 as long as it is not there.
+    """
+
+    __slots__ = ("number", "origin")
+
+    def __init__(self, origin: dict[str, Any], number: int = -1) -> None:
+        self.origin, self.number = origin, number
+
+
+class TreeRows:
+    """Rows by slot, ``rows[t] . x + s[group[t]] >= rhs[t]``.
+
+    Parameters
+    ----------
+    program : ChoiceProgram
+    upper : float64 array (n_groups,)
+        What the parts of the program's term can be at most.
+
+    Attributes
+    ----------
+    rows : float64 array (n_slots, n_columns)
+    rhs : float64 array (n_slots,)
+    group : int32 array (n_slots,)
+        Whose loss a row holds; -1 for none.
+    points : dict
+        Of each slot that holds a cut the point.
+    others : dict
+        Of each other slot in use what it was made from.
+    """
+
+    def __init__(self, program: ChoiceProgram, upper: FloatArray) -> None:
+        self._program, self._upper = program, upper
+        self.rows = np.zeros((64, program.n_columns))
+        self.rhs = np.zeros(64)
+        self.group = np.full(64, -1, dtype=np.int32)
+        self.points: dict[int, Point] = {}
+        self.others: dict[int, OtherRow] = {}
+
+    def fork(self) -> "TreeRows":
+        """The same rows, apart from these."""
+        twin = TreeRows(self._program, self._upper)
+        twin.rows, twin.rhs, twin.group = self.rows.copy(), self.rhs.copy(), self.group.copy()
+        twin.points, twin.others = dict(self.points), dict(self.others)
+        return twin
+
+    @property
+    def n_groups(self) -> int:
+        """Number of losses."""
+        return len(self._upper)
+
+    def reserve(self, slot: int) -> None:
+        """Make room up to a slot."""
+        size = len(self.rhs)
+        if slot >= size:
+            room = max(2 * size, slot + 1)
+            self.rows = _grown(self.rows, room, 0.0)
+            self.rhs = _grown(self.rhs, room, 0.0)
+            self.group = _grown(self.group, room, -1)
+
+    def set_cuts(self, slots: NDArray[np.int64], cuts: GroupCuts, places: NDArray[np.intp], point: Point) -> None:
+        """Rows of some of the pieces at a point."""
+        if not len(slots):
+            return
+        self.reserve(int(slots.max()))
+        groups = cuts.groups[places]
+        self.rows[slots] = cuts.gradients[places]
+        self.rhs[slots] = self._upper[groups] - cuts.intercepts[places]
+        self.group[slots] = groups
+        self.points.update(dict.fromkeys(slots.tolist(), point))
+        for slot in slots.tolist() if self.others else ():
+            self.others.pop(slot, None)
+
+    def set_cluster(self, slot: int, members: BoolArray) -> None:
+        """Row of a cluster, from the parents."""
+        row = cluster_row(members, self._program.owner, self._program.parents)
+        self._set(slot, row, 1.0, kind="cluster", nodes=np.flatnonzero(members).tolist())
+
+    def set_program(self, slot: int, number: int) -> None:
+        """Row of the program's own matrix."""
+        row = self._program.A[[number]].toarray()[0]
+        upper, columns = float(self._program.row_upper[number]), np.flatnonzero(row)
+        coefficients = row[columns].tolist()
+        self._set(
+            slot, -row, -upper, kind="program", row=number, columns=columns.tolist(), coefficients=coefficients,
+            upper=upper,
+        )  # fmt: skip
+
+    def set_side(self, slot: int, wanted: SideRow) -> None:
+        """Row of a side constraint, from the constraint."""
+        assert self._program.side is not None
+        row, least = self._program.side.row(wanted)
+        self._set(slot, row, least, kind="side", row=[wanted.kind, int(wanted.number), [int(k) for k in wanted.key]])
+
+    def _set(self, slot: int, row: NDArray[Any], rhs: float, /, **origin: Any) -> None:
+        self.reserve(slot)
+        self.rows[slot], self.rhs[slot], self.group[slot] = row, rhs, -1
+        self.points.pop(slot, None)
+        self.others[slot] = OtherRow(origin)
+
+    def forget(self, slot: int) -> None:
+        """A slot is no longer in use."""
+        self.points.pop(slot, None)
+        self.others.pop(slot, None)
+
+
+def _grown(array: NDArray[Any], room: int, fill: float) -> NDArray[Any]:
+    """Copy with `room` rows; memory that is not used yet is not touched where `fill` is 0."""
+    longer = np.zeros((room, *array.shape[1:]), dtype=array.dtype)
+    longer[: len(array)] = array
+    if fill:
+        longer[len(array) :] = fill
+    return longer

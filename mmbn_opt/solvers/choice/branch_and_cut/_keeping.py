@@ -1,0 +1,116 @@
+"""The tree file of a search, as its solver sees it: what is written, and how a search goes on from it."""
+
+import math
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from ....exceptions import InputError
+from ....programs.choice import ChoiceProgram
+from ....programs.tree_log import TreeLog, TreeStore
+from ....programs.tree_records import ChildBoxes, Incumbent, Kind, PointAt, Progress, RowNames, text_of
+from ....programs.tree_replay import Replay
+from ....programs.tree_rows import Point
+from ....results.status import TerminationStatus
+from ...journal import Ended
+from ._pool import RowPool, Slots
+
+__all__ = ["Keeper"]
+
+
+class Keeper:
+    """What was written before, and what is written now.
+
+    Parameters
+    ----------
+    store : TreeStore
+    program : ChoiceProgram
+
+    Attributes
+    ----------
+    replay : Replay
+        Of what was written before.
+    log : TreeLog
+    """
+
+    def __init__(self, store: TreeStore, program: ChoiceProgram) -> None:
+        self._store = store
+        self.replay = Replay.of(program, store.records())
+        self.log = TreeLog(self._write, len(self.replay.point_places), len(self.replay.others))
+        self.log.where = list(self.replay.point_places)
+        self._points: WeakValueDictionary[int, Point] = WeakValueDictionary()
+
+    def _write(self, kind: Kind, payload: bytes) -> int:
+        try:
+            return self._store.write(kind, payload)
+        except OSError as error:
+            words = f"the checkpoint could not be written: {error.strerror or error}; it holds what was written before"
+            raise Ended(TerminationStatus.INTERRUPTED, words, abrupt=True) from error
+
+    # -- writing ----------------------------------------------------------------------------------------------------
+
+    def begin_again(self) -> None:
+        """Points and rows are numbered from 0: the next record is a layout."""
+        self.log = TreeLog(self._write)
+
+    def found(self, objective: float, choice: np.ndarray, seconds: float) -> None:  # type: ignore[type-arg]
+        """A better choice."""
+        known = self.replay.incumbent
+        if known is None or objective < known.objective:
+            record = Incumbent(self.replay.seconds + seconds, objective, choice)
+            self.replay.incumbent = record
+            self._write(Kind.INCUMBENT, record.encode())
+
+    def stands(self, primal: float | None, dual: float | None, boxes: int, pivots: int, seconds: float) -> None:
+        """Where the search stands."""
+        values = (math.nan if value is None else value for value in (primal, dual))
+        before = self.replay.progress or Progress(0.0, math.nan, math.nan, 0, 0)
+        record = Progress(before.seconds + seconds, *values, before.boxes + boxes, before.pivots + pivots)
+        self._write(Kind.PROGRESS, record.encode())
+        self._store.look(record)
+
+    def ended(self, status: TerminationStatus, seconds: float) -> None:
+        """The search is over, for now."""
+        self._store.end(text_of({"status": status.name, "seconds": self.replay.seconds + seconds}))
+
+    # -- going on ---------------------------------------------------------------------------------------------------
+
+    def check_layout(self, pool: RowPool) -> None:
+        """The groups must be those that the multipliers were found with."""
+        groups = None if pool.term is None else pool.term.groups
+        same = pool.n_groups == self.replay.n_groups
+        if not same or (groups is not None and not np.array_equal(groups, self.replay.groups)):
+            raise InputError(
+                "The checkpoint was written by a version of mmbn_opt that groups the samples in another way; go on "
+                "with that version, or give another folder."
+            )
+
+    def root_rows(self, pool: RowPool) -> Slots:
+        """Rows that the tree began with."""
+        assert self.replay.root is not None
+        rows = self.replay.root["rows"]
+        cuts = np.array([row for row in rows if isinstance(row, list)], dtype=np.int64).reshape(-1, 2)
+        others = np.array([row for row in rows if not isinstance(row, list)], dtype=np.int64)
+        return self._make(pool, RowNames(cuts[:, 0], cuts[:, 1], others))
+
+    def second(self) -> TreeLog:
+        """A log for another tree from the same root."""
+        start = self.replay.at_root
+        assert start is not None
+        return TreeLog.behind(self._write, start.records)
+
+    def rows_at(self, place: int, pool: RowPool) -> Slots:
+        """Rows from which the children of a box were bounded that was parted there."""
+        return self._make(pool, ChildBoxes.rows_of(self._store.read(place)[1]))
+
+    def _make(self, pool: RowPool, names: RowNames) -> Slots:
+        cuts = pool.named_cuts(names, self._point)
+        others = [pool.other_row(int(number), self.replay.others[number]) for number in names.others]
+        return np.concatenate([cuts, np.array(others, dtype=np.int64)])
+
+    def _point(self, number: int) -> Point:
+        point = self._points.get(number)
+        if point is None:
+            found = PointAt.decode(self._store.read(self.log.where[number])[1])
+            point = self._points[number] = Point(found.columns, found.values, number)
+        return point
