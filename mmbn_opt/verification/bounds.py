@@ -80,8 +80,9 @@ class Bounds:
 
 def _clipped(lam: Floats, group: NDArray[np.intp]) -> Floats:
     """Multipliers whose sum over each group is at most 1, whatever rounding does."""
-    totals = lam @ (group[:, None] == np.arange(group.max(initial=0) + 1))
+    place = np.unique(group, return_inverse=True)[1]
+    totals = lam @ (place[:, None] == np.arange(place.max(initial=0) + 1))
     room = 1.0 + 4.0 * gamma(len(group))
     factor = np.where(totals * room > 1.0, 1.0 / (np.maximum(totals, 1.0) * room), 1.0)
-    clipped: Floats = lam * np.where(group < 0, 1.0, factor[:, group])
+    clipped: Floats = lam * np.where(group < 0, 1.0, factor[:, place])
     return clipped
