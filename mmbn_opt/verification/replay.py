@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mmbn_opt.exceptions import FormatError
 from mmbn_opt.verification.bounds import Bounds
 from mmbn_opt.verification.boxes import Boxes
+from mmbn_opt.verification.branching import branching_bound
 from mmbn_opt.verification.tree_file import Evidence, Kind
 
 __all__ = ["Replay"]
@@ -89,7 +90,7 @@ class Replay:
         self._bounds.form({row for _, said in window if isinstance(said[-1], Evidence) for row in said[-1].rows})
         for kind, (number, *said) in window:
             box = self._open[number]
-            if kind == Kind.BOUND:
+            if kind in (Kind.BOUND, Kind.BRANCHING):
                 self._raise(box, *said)
             elif kind == Kind.EMPTY:
                 box.alive = box.alive and not self._bounds.prove(*said, box.allowed[None], empty=True)[0][0] > 0.0
@@ -101,12 +102,20 @@ class Replay:
                 box.claimed = max(box.claimed, *said)
                 self._close(self._open.pop(number))
 
-    def _raise(self, box: _Box, claimed: float, evidence: Evidence) -> None:
+    def _raise(self, box: _Box, claimed: float, *said: Any) -> None:
+        """Evidence for a box, behind the hub of branchings where it is for these."""
+        *hub, evidence = said
         box.claimed = max(box.claimed, claimed)
-        if box.alive:
-            bound, (box.last,), rounding = self._bounds.prove(evidence, box.allowed[None])
-            if bound[0] > box.value:
-                box.value, box.rounding = float(bound[0]), float(rounding[0])
+        if not box.alive:
+            return
+        (bound,), (column,), (rounding,) = self._bounds.prove(evidence, box.allowed[None])
+        value = float(bound)
+        if hub:
+            value = branching_bound(value, column, box.allowed, self._boxes, *hub)
+        else:
+            box.last = column
+        if value > box.value:
+            box.value, box.rounding = value, float(rounding)
 
     def _close(self, box: _Box) -> None:
         """Let a box count at its value if there is anything in it."""

@@ -65,8 +65,9 @@ def _decoded(kind: int, p: _Payload) -> Any:
         return number, p.array(f"<u{size}", n), p.array(f"<f{width}", n).astype(np.float64)
     if kind == Kind.ROW:
         return json.loads(p.data)
-    if kind in (Kind.BOUND, Kind.EMPTY):
-        box, *claimed = p.numbers(*("<u8", "<f8")[: 1 + (kind == Kind.BOUND)])
+    if kind in (Kind.BOUND, Kind.EMPTY, Kind.BRANCHING):
+        kinds = {Kind.BOUND: ("<f8",), Kind.EMPTY: (), Kind.BRANCHING: ("<f8", "<u4")}[Kind(kind)]
+        box, *claimed = p.numbers("<u8", *kinds)
         (width,), rows = p.numbers("u1"), p.rows()
         return box, *claimed, Evidence(rows, p.array(f"<f{width}", len(rows))[None].astype(np.float64))
     if kind == Kind.FIX:

@@ -33,7 +33,7 @@ class Verified(NamedTuple):
     rounding : float
         At most by so much `bound` is above what the same multipliers give if nothing is rounded.
     value, value_error : float
-        What the best structure of the file is worth, from the data, and how far that may be off.
+        What the best structure of the file is worth, from the data, and how far that may be off; -inf if it has none.
     records : int
     """
 
@@ -107,11 +107,12 @@ def _verified(problem: Problem, samples: Samples, found: Any, offset: float, sta
     excess = problem.uncovered(samples, cost)
     replay = Replay(boxes, Bounds(cost, boxes.offsets, boxes.owner, margins), len(samples.codes) if margins else 0)
     replay.run(found)
-    choice = replay.incumbent
-    inside = boxes.is_acyclic(choice)
-    if not inside or any(frozenset(problem.columns[k][1]) not in problem.sets_of(v) for v, k in enumerate(choice)):
-        raise FormatError("The tree file has no best structure that is in the class and without a cycle.")
-    value, error = margins.value(choice) if margins else Enclosed(-cost.value[choice], cost.error[choice]).total()
+    choice, (value, error) = replay.incumbent, Enclosed(*np.array([-np.inf, 0.0]))
+    if choice:
+        inside = boxes.is_acyclic(choice)
+        if not inside or any(frozenset(problem.columns[k][1]) not in problem.sets_of(v) for v, k in enumerate(choice)):
+            raise FormatError("The best structure of the tree file has a cycle, or is outside of its class.")
+        value, error = margins.value(choice) if margins else Enclosed(-cost.value[choice], cost.error[choice]).total()
     bound = most + excess - replay.proved
     bound += gamma(4) * (abs(most) + excess + abs(replay.proved))
     claimed = most - replay.claimed if margins else -replay.claimed - offset
