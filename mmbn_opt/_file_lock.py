@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
-__all__ = ["FileLock", "Held", "Holder"]
+__all__ = ["FileLock", "Held", "Holder", "holder_of"]
 
 _FAR = 2**30
 """Position of the byte that Windows locks: what is locked there cannot be read, and who holds the lock must be."""
@@ -162,6 +162,16 @@ class FileLock:
             self._path.unlink()
         with suppress(OSError):
             self._stream.close()
+
+
+def holder_of(path: Path) -> Holder | None:
+    """The process that holds the lock on `path`, as far as can be told without trying; None where none does."""
+    try:
+        with path.open(encoding="utf-8") as stream:
+            holder = _read(stream)
+    except OSError:
+        return None
+    return holder if holder is not None and holder.lives else None
 
 
 def _read(stream: IO[str]) -> Holder | None:

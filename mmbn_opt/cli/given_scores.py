@@ -16,6 +16,7 @@ __all__ = ["require_data", "solve_scores"]
 
 _FITTING = {
     "scores", "out", "max_parents", "solver", "time_limit", "rel_gap", "threads", "seed", "acyclicity", "require",
+    "checkpoint",
     "forbid", "verbose", "quiet", "max_edges", "max_features", "max_parameters", "feature_costs", "budget", "tiers",
     "above", "not_above", "all_or_none", "at_most_one",
 }  # fmt: skip
@@ -58,6 +59,7 @@ def solve_scores(
     solver: str,
     clock: Clock,
     call: Mapping[str, Any],
+    checkpoint: Path | None = None,
 ) -> None:
     """Read, solve, say and write.
 
@@ -72,6 +74,8 @@ def solve_scores(
     clock : Clock
     call : mapping
         Further settings of `solve`.
+    checkpoint : Path or None
+        As in `solve`.
     """
     from mmbn_opt._budget import interruptible
     from mmbn_opt.cli.problems import try_call
@@ -94,7 +98,9 @@ def solve_scores(
         with interruptible():
             formulation = LocalScoreStructure(read_jkl(scores), **settings)
         with Progress(clock.limit) as progress, Keeper(folder):
-            result = solve(formulation, solver, time_limit=clock.for_search(), callback=progress, **call)
+            result = solve(
+                formulation, solver, time_limit=clock.for_search(), callback=progress, checkpoint=checkpoint, **call
+            )
         result = replace(found(result), settings={**result.settings, "time_limit": clock.limit})
         hand_over(result, folder, lambda: say_result(result), title=f"{formulation.title} of {scores.name}")
     raise typer.Exit(exit_status(result))

@@ -19,6 +19,7 @@ __all__ = [
     "Calibration",
     "Candidates",
     "Categorical",
+    "Checkpoint",
     "Data",
     "DataIfAny",
     "Drop",
@@ -234,6 +235,13 @@ RelGap = Annotated[
     num(
         "--rel-gap", panel=SEARCH,
         help="Stop when this relative gap between the answer and the bound is proved; 0 asks for the optimum.",
+    ),
+]  # fmt: skip
+Checkpoint = Annotated[
+    Path | None,
+    text(
+        "--checkpoint", panel=SEARCH, metavar="FOLDER",
+        help="Keep the tree of branch_and_cut here as it grows; the same command again goes on from it.",
     ),
 ]  # fmt: skip
 Threads = Annotated[int, whole("--threads", "-j", panel=SEARCH, help="Threads of the solver.")]

@@ -26,6 +26,7 @@ def structure(
     solver: opt.Solver = "auto",
     time_limit: opt.TimeLimit = None,
     rel_gap: opt.RelGap = 0.0,
+    checkpoint: opt.Checkpoint = None,
     threads: opt.Threads = 1,
     seed: opt.Seed = 0,
     smoothing: opt.Smoothing = 1.0,
@@ -82,7 +83,7 @@ def structure(
             "required_edges": edges("--require", require), "forbidden_edges": edges("--forbid", forbid),
             "constraints": limits,
         }  # fmt: skip
-        solve_scores(context, scores, out, settings, solver, clock, call)
+        solve_scores(context, scores, out, settings, solver, clock, call, checkpoint)
     from mmbn_opt.cli.given_scores import require_data
 
     data, target = require_data(data, target)
@@ -119,8 +120,9 @@ def structure(
             held_out = HeldOut(rows.held_out, rows.where, others)
         with Progress(time_limit) as progress, Keeper(folder, na_values=table.na_values):
             result = solve(
-                formulation, solver, time_limit=clock.for_search(calibrating.share), callback=progress, **call
-            )
+                formulation, solver, time_limit=clock.for_search(calibrating.share), callback=progress,
+                checkpoint=checkpoint, **call,
+            )  # fmt: skip
         result = replace(found(result), settings={**result.settings, "time_limit": time_limit})
 
         def learn(part: Any, seconds: float | None) -> BayesianNetwork:

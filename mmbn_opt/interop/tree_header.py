@@ -56,8 +56,8 @@ def tree_header(formulation: Formulation, program: ChoiceProgram, settings: Mapp
         problem, own = _problem(formulation), _table(formulation)
     elif program.term is not None:
         raise InputError(
-            "checkpoint= takes structure formulations, and choice programs without a term: a program's own term cannot "
-            "be told from another one. Leave checkpoint out."
+            "checkpoint must be left out with a program that has a term of its own: nothing would tell it from another "
+            "one. Structure formulations can be gone on with, and choice programs without a term."
         )
     columns = [np.flatnonzero(row).tolist() for row in program.parents]
     options = {name: value for name, value in dict(settings["options"]).items() if name not in _RESUMABLE}

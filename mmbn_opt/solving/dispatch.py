@@ -295,7 +295,7 @@ def _kept(path: str | Path, engine: Solver) -> Any:
     """The checkpoint, held."""
     if not isinstance(engine, Resumable):
         raise InputError(
-            f"checkpoint= keeps the tree of branch_and_cut, and {engine.name!r} has none; give "
-            'solver="branch_and_cut", or leave checkpoint out.'
+            f"checkpoint must be left out with {engine.name!r}, which keeps no tree that it could go on with; "
+            'solver="branch_and_cut" does.'
         )
     return delegate("open_checkpoint")(path)

@@ -25,29 +25,13 @@ from ._pool import RowPool, Slots
 from ._race import Race
 from ._root import RootPoint, root_rounds
 from ._search import Search
-from ._settings import Branching, SearchSettings
+from ._settings import WIDE_ROOT_GAP, Branching, SearchSettings, few_groups, many_groups
 from .clusters import ClusterSeparator
 
 __all__ = ["Run"]
 
-WIDE_ROOT_GAP = 0.05
-"""As a share of the objective: from there on more groups are used."""
-
-MANY_SAMPLES = 1800
-"""Above, a pass over the samples costs more than a pivot, and few rounds of many cuts cost less than many of few."""
-
 REPORT_SEC = 0.5
 """How often the bound of the open boxes is reported when nothing else happens."""
-
-
-def few_groups(n_parts: int) -> int:
-    """Groups of (merged) samples, each with a loss of its own: more make cuts tighter and every pivot dearer."""
-    return 48 if n_parts < MANY_SAMPLES else min(max(96, n_parts // 64), 200)
-
-
-def many_groups(n_parts: int) -> int:
-    """Groups where the gap at the root is above `WIDE_ROOT_GAP`."""
-    return min(max(96, n_parts // 32), 400)
 
 
 class Run(Journal):
@@ -219,6 +203,7 @@ class Run(Journal):
         if rule is None:  # a second tree may still be the better one
             self._spare = self.pool.fork()
             self._spare.proof.begin_at(start.value, start.allowed, keeper.second())
+            self._write_root(self._spare, None)
         self.tree.go_on(replay.ledger, keeper.log)
         self._report(self.tree.bound)
         if not replay.ledger.n_open:
@@ -235,9 +220,8 @@ class Run(Journal):
     def _begin_tree(self, rules: tuple[Branching, ...]) -> str:
         """Search by one rule, or by the better one of two."""
         self._spare = self.pool.fork() if len(rules) > 1 else self.pool
-        if self.keeper is not None:
-            rule = rules[0] if len(rules) == 1 else None
-            self.keeper.log.root(self._gap, rule, self.pool.proof.store, self._binding)
+        for pool in {id(pool): pool for pool in (self.pool, self._spare)}.values():
+            self._write_root(pool, rules[0] if len(rules) == 1 else None)
         self.race = Race(self._enter, rules, self.budget.limit, self.tree.value, self._kept)
         return self._search_tree()
 
@@ -264,14 +248,18 @@ class Run(Journal):
         search.start(self._binding, self._gap)
         return search
 
+    def _write_root(self, pool: RowPool, rule: Branching | None) -> None:
+        """What the tree of a pool begins with, and the rule of branching, once it is decided."""
+        if pool.proof.log is not None:
+            pool.proof.log.root(self._gap, rule, pool.proof.store, self._binding)
+
     def _kept(self, search: Search) -> None:
         """Of two trees one goes on: what was held back of it is written."""
         log = search.proof.log
-        if log is not None:
+        if self.keeper is not None and log is not None:
             log.keep()
-            log.root(self._gap, search.rule, search.proof.store, self._binding)
-            if self.keeper is not None:
-                self.keeper.log = log
+            self._write_root(search.pool, search.rule)
+            self.keeper.log = log
 
     def _wants_more_groups(self) -> bool:
         """A wide gap at the root takes a large tree, in which tighter cuts pay for dearer pivots."""
@@ -345,8 +333,8 @@ class Run(Journal):
         stats: dict[str, Any] = {
             "children": 0 if self.race is None else self.race.counts()[2],
             "branching": None if self.race is None else self.race.rule,
-            "families_dropped": 0 if search is None else search.dropped,
-            "families_remade": 0 if search is None else search.remade,
+            "families_dropped": 0 if search is None else search.frontier.dropped,
+            "families_remade": 0 if search is None else search.frontier.remade,
             "engine": self.solver.name,
             "groups": self.pool.n_groups,
             "ties_settled": self.incumbent.settles,

@@ -1,10 +1,8 @@
 """Best-first multiway branch and cut: a box is bounded, shrunk, and parted by one node's columns."""
 
-import heapq
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +16,9 @@ from ....programs.tree_replay import Origin
 from . import _simplex as simplex
 from ._branching import branching_order, mixture_order, spread
 from ._effort import BOX_STEPS, child_steps, cut_steps, making_steps, pivot_steps
+from ._frontier import Family, Frontier, Waiting
 from ._incumbent import PRUNING_SHARE, Incumbent
-from ._pool import Recipe, RowPool, Slots
+from ._pool import RowPool, Slots
 from ._settings import Branching, SearchSettings
 from ._tableau import Costs, Tableau, Workspace, initial_tableau, tableau_of
 
@@ -39,37 +38,6 @@ MOST_TIES = 40
 
 MANY_GROUPS = 200
 """With more groups a box gets so many new rows that idle ones are left out at once."""
-
-
-class Written(NamedTuple):
-    """Rows that stand in the tree file, where a box was parted."""
-
-    place: int
-
-
-@dataclass(eq=False)
-class _Family:
-    """What open boxes of one parent start from: rows of the parent, and a basis each.
-
-    Parameters
-    ----------
-    rows : int array, Recipe or Written
-        Slots, held by the family; or how to make them. First those that bind at the parent.
-    ages : int8 array (n_rows,)
-        At how many boxes, one below the other, a row has been idle; rows that were written are taken to bind.
-    bases : int array (n_boxes, height) or None
-        In the numbers of `tableau_of`. None: the boxes start from the root's tableau.
-    depth, open_boxes : int
-    least : float
-        Least bound of the boxes.
-    """
-
-    rows: Slots | Recipe | Written
-    ages: NDArray[np.int8]
-    bases: NDArray[np.integer] | None
-    depth: int
-    open_boxes: int
-    least: float
 
 
 @dataclass
@@ -100,11 +68,8 @@ class Search:
     nodes: int = 0
     children: int = 0
     pivots: int = 0
-    dropped: int = 0
-    remade: int = 0
     work: float = 0.0
     ties: int = 0
-    _heap: list[tuple[float, int, int, _Family]] = field(default_factory=list)
     _ages: dict[int, int] = field(default_factory=dict)
     _begun: bool = False
 
@@ -120,7 +85,8 @@ class Search:
         self._strong_depth = depth if depth is not None else (10**9 if small else 2)
         self.pool.hold(slots)
         self._costs = Costs.perturbed(self.program, self.proof.allowed, perturbation, self.settings.seed)
-        self._row_limit = max(self.settings.memory_limit // (8 * self.program.n_columns), 2 * len(slots))
+        row_limit = max(self.settings.memory_limit // (8 * self.program.n_columns), 2 * len(slots))
+        self.frontier = Frontier(self.pool, row_limit, self.recall)
         tableau = initial_tableau(self.pool, self.proof.allowed, slots, self._costs)
         while tableau.optimise(self.proof.allowed, math.inf, 50) == simplex.LIMIT:
             self.check()
@@ -128,35 +94,26 @@ class Search:
 
     def resume(self, origins: Mapping[int, Origin], slots: Slots) -> None:
         """Go on with the open boxes of the proof; `slots` are the rows of the root."""
-        families: dict[int, _Family] = {}
-        for number, value in self.proof.ledger.values():
-            place, depth = origins[number].place, origins[number].depth
-            if place not in families:
-                rows = slots if place < 0 else Written(place)
-                families[place] = _Family(rows, np.zeros(0, dtype=np.int8), None, depth - 1, 0, value)
-            family = families[place]
-            family.open_boxes += 1
-            family.least = min(family.least, value)
-            self._heap.append((value, number, 0, family))
-        if -1 in families:
-            self.pool.hold(slots)
-        heapq.heapify(self._heap)
+        self.frontier.resume(self.proof.ledger, origins, slots)
         self._begun = True
 
     def run(self) -> Iterator[float]:
         """Search to the end; yields the open bound after every box."""
         if not self._begun:
             self._expand(self._from_root(), depth=0)
-        while self._heap:
-            value, number, place, family = heapq.heappop(self._heap)
-            yield value
-            if value >= self.incumbent.cutoff() and not self._settles_ties():
-                self.proof.drop(number)
-                self._child_done(family)
-                continue
+        while (waiting := self.frontier.pop()) is not None:
+            yield waiting[0]
+            self.look_at(waiting)
+
+    def look_at(self, waiting: Waiting) -> None:
+        """Bound and part a box that waited, or close it at once."""
+        value, number, place, family = waiting
+        if value >= self.incumbent.cutoff() and not self._settles_ties():
+            self.proof.drop(number)
+        else:
             self.proof.enter(number)
             self._expand(self._tableau_for(family, place), depth=family.depth + 1)
-            self._child_done(family)
+        self.frontier.done(family)
 
     # -- one box ----------------------------------------------------------------------------------------------------
 
@@ -178,21 +135,15 @@ class Search:
     def _room(self) -> int:
         return 4 * self.pool.n_groups + 16
 
-    def _tableau_for(self, family: _Family, place: int) -> Tableau:
+    def _tableau_for(self, family: Family, place: int) -> Tableau:
         """Where the current box, number `place` of its family, was left."""
-        if isinstance(family.rows, Recipe):
-            family.rows = self.pool.make(family.rows)
-            self.remade += 1
-        elif isinstance(family.rows, Written):
-            assert self.recall is not None
-            family.rows = self.recall(family.rows.place)
-            self.remade += 1
+        rows = self.frontier.rows_of(family)
         if family.bases is None:
-            self._ages = dict.fromkeys(family.rows.tolist(), 0)
-            return self._from_root(family.rows)
-        self._ages = dict(zip(family.rows.tolist(), family.ages.tolist(), strict=True))
+            self._ages = dict.fromkeys(rows.tolist(), 0)
+            return self._from_root(rows)
+        self._ages = dict(zip(rows.tolist(), family.ages.tolist(), strict=True))
         basis = family.bases[place]
-        found = tableau_of(self.pool, self.proof.allowed, family.rows, basis, self._costs, extra_rows=self._room)
+        found = tableau_of(self.pool, self.proof.allowed, rows, basis, self._costs, extra_rows=self._room)
         if found is None:
             return self._from_root()
         self._worked(making_steps(found))
@@ -322,12 +273,8 @@ class Search:
         narrow = np.int16 if tableau.first_slack + len(slots) < 2**15 else np.int32
         rows = np.concatenate([slots, np.array(list(idle), dtype=np.int64)])
         ages = np.array([0] * len(slots) + list(idle.values()), dtype=np.int8)
-        family = _Family(rows, ages, bases[kept].astype(narrow), depth, len(kept), float(bounds[kept].min()))
-        self.pool.hold(rows)
-        for place, child in enumerate(kept):
-            heapq.heappush(self._heap, (float(bounds[child]), numbers[child], place, family))
-        if self.pool.n_rows > self._row_limit:
-            self._drop_rows()
+        family = Family(rows, ages, bases[kept].astype(narrow), depth, len(kept), float(bounds[kept].min()))
+        self.frontier.push(family, bounds[kept], [numbers[child] for child in kept])
 
     def _candidates(self, tableau: Tableau, depth: int, gap: float) -> tuple[list[int], int]:
         """Nodes to branch on, the most promising first, and how many are worth a look at their children."""
@@ -380,19 +327,3 @@ class Search:
             self.check()
         self.children += count
         return self.proof.evaluate(children, slots, lam), bases
-
-    # -- memory -----------------------------------------------------------------------------------------------------
-
-    def _child_done(self, family: _Family) -> None:
-        family.open_boxes -= 1
-        if family.open_boxes == 0 and not isinstance(family.rows, Written):
-            self.pool.release(family.rows.held if isinstance(family.rows, Recipe) else family.rows)
-
-    def _drop_rows(self) -> None:
-        """Drop the rows of that half of the families whose boxes have the weakest claim to be looked at."""
-        families = {id(family): family for *_, family in self._heap if isinstance(family.rows, np.ndarray)}
-        live = sorted(families.values(), key=lambda family: family.least)
-        for family in live[len(live) // 2 :]:
-            assert isinstance(family.rows, np.ndarray)
-            family.rows = self.pool.put_away(family.rows)
-            self.dropped += 1

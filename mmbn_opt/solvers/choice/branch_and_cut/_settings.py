@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Branching", "SearchSettings"]
+__all__ = ["WIDE_ROOT_GAP", "Branching", "SearchSettings", "few_groups", "many_groups"]
+
+WIDE_ROOT_GAP = 0.05
+"""As a share of the objective: from there on more groups are used."""
+
+MANY_SAMPLES = 1800
+"""Above, a pass over the samples costs more than a pivot, and few rounds of many cuts cost less than many of few."""
 
 Branching = Literal["dual", "mixture"]
 """How the node to branch on is chosen."""
@@ -47,3 +53,13 @@ class SearchSettings:
     tail: float = 0.03
     seed: int = 0
     branching: Branching | Literal["race"] = "race"
+
+
+def few_groups(n_parts: int) -> int:
+    """Groups of (merged) samples, each with a loss of its own: more make cuts tighter and every pivot dearer."""
+    return 48 if n_parts < MANY_SAMPLES else min(max(96, n_parts // 64), 200)
+
+
+def many_groups(n_parts: int) -> int:
+    """Groups where the gap at the root is above `WIDE_ROOT_GAP`."""
+    return min(max(96, n_parts // 32), 400)
