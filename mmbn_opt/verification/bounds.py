@@ -6,7 +6,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt.verification.enclosed import SAFE, Enclosed, Floats, gamma
+from mmbn_opt.verification.enclosed import SAFE, TINY, Enclosed, Floats, gamma
 from mmbn_opt.verification.margins import Margins
 from mmbn_opt.verification.tree_file import Evidence, Row
 
@@ -67,10 +67,10 @@ class Bounds:
         value = cost.value - lam @ rows
         off = cost.error + reach * self._error
         off = off + gamma(n + 1) * (np.abs(cost.value) + other + reach * (self._size + self._error))
-        lower = np.where(boxes, value - SAFE * off, np.inf)
+        lower = np.where(boxes, value - SAFE * off - TINY, np.inf)
         least = np.minimum.reduceat(lower, self._offsets, axis=1)
-        total = lam @ rhs + least.sum(axis=1)
-        bound = total - SAFE * gamma(n + least.shape[1] + 3) * (lam @ np.abs(rhs) + np.abs(least).sum(axis=1))
+        sizes = lam @ np.abs(rhs) + np.abs(least).sum(axis=1)
+        bound = lam @ rhs + least.sum(axis=1) - SAFE * gamma(n + least.shape[1] + 3) * sizes - TINY
         rise = np.where(boxes, lower - least[:, self._owner], 0.0)
         column = bound[:, None] + rise - gamma(4) * (np.abs(bound)[:, None] + rise)
         plain = np.minimum.reduceat(np.where(boxes, value, np.inf), self._offsets, axis=1)

@@ -14,11 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SAFE", "Enclosed", "Floats", "gamma", "log", "log_rising", "n_log_n"]
+__all__ = ["SAFE", "TINY", "Enclosed", "Floats", "gamma", "log", "log_rising", "n_log_n"]
 
 Floats = NDArray[np.float64]
 SAFE = 1.0 + 2.0**-30
 DIGITS = Context(prec=40)
+TINY = 1e-300
+"""More than products lose that are too small for a double."""
 LEFT_OPEN = 1e-30
 """More than 40 digits leave open of a number below a billion."""
 
@@ -42,7 +44,7 @@ class Enclosed(NamedTuple):
     def times(self, factor: Floats | float) -> "Enclosed":
         """Products with numbers that are exact, rounding included."""
         value = factor * self.value
-        return Enclosed(value, SAFE * (np.abs(factor) * self.error + gamma(0) * np.abs(value)))
+        return Enclosed(value, SAFE * (np.abs(factor) * self.error + gamma(0) * np.abs(value)) + TINY)
 
     def total(self) -> "Enclosed":
         """The sum of all entries, rounding included."""
