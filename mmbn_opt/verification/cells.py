@@ -33,20 +33,16 @@ class Column(NamedTuple):
         return f"{self.name}: {what}" + ", the last is missing" * self.missing_state
 
     def code(self, cell: str, na: Collection[str]) -> int:
-        """The state of a cell, -1 where it is missing and that is no state; LookupError where it is none."""
+        """The state of a cell, -1 where it is missing and that is no state, -2 where it is none."""
         if cell in na:
             return len(self.states) - 1 if self.missing_state else -1
+        number = _number(cell)
         if self.cuts is not None:
-            if (number := _number(cell)) is None:
-                raise LookupError
-            return bisect_left(self.cuts, number)
+            return -2 if number is None else bisect_left(self.cuts, number)
         known = self.states[: len(self.states) - self.missing_state]
-        if cell in known:
-            return known.index(cell)
-        (code,) = [k for k, state in enumerate(known) if _number(state) == _number(cell) is not None] or [None]
-        if code is None:
-            raise LookupError
-        return code
+        equal = [k for k, state in enumerate(known) if state == cell]
+        equal = equal or [k for k, state in enumerate(known) if _number(state) == number is not None]
+        return equal[0] if len(equal) == 1 else -2
 
 
 def _number(text: str) -> float | None:
@@ -63,21 +59,17 @@ def read_codes(path: Path, columns: Sequence[Column], na: Collection[str], *, dr
     for line, cells in _rows(path, [column.name for column in columns]):
         for column, cell, seen in zip(columns, cells, known, strict=True):
             if cell not in seen:
-                try:
-                    seen[cell] = column.code(cell, na)
-                except LookupError:
-                    raise InputError(
-                        f"{path}: line {line} differs from the data of the proof: {cell!r} in column {column.name!r} "
-                        "is none of its states. Give the table that was solved."
-                    ) from None
+                seen[cell] = column.code(cell, na)
         row = [seen[cell] for seen, cell in zip(known, cells, strict=True)]
-        if min(row) >= 0:
-            codes[line] = row
-        elif not drop:
+        if drop and -1 in row:
+            continue
+        if min(row) < 0:
+            at = row.index(min(row))
             raise InputError(
-                f"{path}: line {line} differs from the data of the proof: the cell in column "
-                f"{columns[row.index(-1)].name!r} is missing. Give the table that was solved, and na as it was then."
+                f"{path}: line {line} differs from the data of the proof: {cells[at]!r} in column {columns[at].name!r} "
+                f"is {'missing' if row[at] == -1 else 'none of its states'}. Give the table that was solved."
             )
+        codes[line] = row
     return codes
 
 
