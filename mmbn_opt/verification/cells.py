@@ -28,10 +28,6 @@ class Column(NamedTuple):
     cuts: tuple[float, ...] | None
     missing_state: bool
 
-    def __str__(self) -> str:
-        what = f"states {', '.join(self.states)}" if self.cuts is None else f"cuts {', '.join(map(str, self.cuts))}"
-        return f"{self.name}: {what}" + ", the last is missing" * self.missing_state
-
     def code(self, cell: str, na: Collection[str]) -> int:
         """The state of a cell, -1 where it is missing and that is no state, -2 where it is none."""
         if cell in na:

@@ -53,10 +53,7 @@ class Problem:
         said = header["problem"]
         self.score, self.gamma = said["score"], float(said.get("gamma", 0.0))
         if self.score not in ("sm", "sbm", "loglik", "bic", "mdl", "bdeu") or header["side"] is not None:
-            raise InputError(
-                f"Not verified are proofs with side constraints, or of what is not made from a table (score "
-                f"{self.score!r}). Solve without constraints, and from a table."
-            )
+            raise InputError(f"Score {self.score!r} with side constraints, or not from a table, is not verified.")
         self.by_margin = self.score in ("sm", "sbm")
         ((prior, amount),) = said["smoothing"].items()
         self.dirichlet, self._amount, self._ess = prior == "dirichlet", Fraction(amount), Fraction(said.get("ess", 1))
@@ -69,27 +66,12 @@ class Problem:
             for key in ("required_edges", "forbidden_edges")
         )
         self.columns = [(node, tuple(p)) for node, sets in enumerate(header["candidates"]) for p in sets]
-        fits = len({node for node, _ in self.columns}) == len({*self.names}) == self.c + 1 and self._max_parents > 0
         for node, parents in self.columns:
-            fits = fits and list(parents) == sorted({*parents} & {*range(self.c + 1)} - {node})
-        if not fits:
-            raise FormatError(
-                "The tree file has a candidate that is no parent set, a node without any, or a name twice."
-            )
-
-    def __str__(self) -> str:
-        prior = f"{'Dirichlet prior of' if self.dirichlet else 'pseudo-count'} {float(self._amount)!r}"
-        words = [f"score {self.score}", *[f"gamma {self.gamma!r} nats", prior] * self.by_margin]
-        words += [f"ess {float(self._ess)!r}"] * (self.score == "bdeu")
-        words += [
-            f"at most {self._max_parents} parents",
-            *["sets of features with the class or empty"] * self._with_class,
-        ]
-        pools = self._pools or [None] * len(self.names)
-        for name, *rules in zip(self.names, self._must, self._never, pools, strict=True):
-            for kind, nodes in zip(("with", "without", "among"), rules, strict=True):
-                words += [f"{name} {kind} [{', '.join(self.names[v] for v in nodes)}]"] if nodes else []
-        return ", ".join(words)
+            if (
+                list(parents) != sorted({*parents} & {*range(self.c + 1)} - {node})
+                or self.names.count(self.names[node]) > 1
+            ):
+                raise FormatError(f"The tree file has a node twice, or a candidate that is none: {parents} of {node}.")
 
     def sets_of(self, node: int) -> Iterator[frozenset[int]]:
         """All parent sets that the class of structures allows a node."""
@@ -109,26 +91,26 @@ class Problem:
         """
         flat = {v for v, size in enumerate(samples.cards) if size == 1}
 
-        def moves(node: int, parents: frozenset[int]) -> frozenset[int]:
+        def part(node: int, parents: frozenset[int]) -> frozenset[int]:
+            """Parents that move a margin."""
             idle = node in flat or (node != self.c and self.c not in parents)
             return frozenset() if idle else parents - flat
 
-        total = 0.0
+        excess = np.zeros(len(self.names))
         for node, name in enumerate(self.names):
             options = {frozenset(parents): k for k, (own, parents) in enumerate(self.columns) if own == node}
-            excess = [0.0]
             for wanted in self.sets_of(node):
-                inside = [k for s, k in options.items() if s <= wanted]
-                if self.by_margin:
-                    inside = [k for s, k in options.items() if s <= wanted and moves(node, s) == moves(node, wanted)]
-                elif inside and wanted not in options:
-                    found = self.local_score(samples, node, tuple(sorted(wanted)))
-                    excess.append(float(found.value + found.error + (cost.value + cost.error)[inside].min()))
+                inside = [
+                    s for s in options if s <= wanted and not (self.by_margin and part(node, s) != part(node, wanted))
+                ]
                 if not inside:
                     told = [self.names[v] for v in sorted(wanted)]
                     raise FormatError(f"No candidate of the tree file stands for {name!r} with the parents {told}.")
-            total += max(excess)
-        return SAFE * total
+                if not self.by_margin and wanted not in options:
+                    found, others = self.local_score(samples, node, tuple(sorted(wanted))), [options[s] for s in inside]
+                    more = found.value + found.error + (cost.value + cost.error)[others].min()
+                    excess[node] = max(excess[node], more)
+        return SAFE * float(excess.sum())
 
     def family(self, samples: Samples, node: int, parents: Parents) -> Enclosed:
         """Table of a candidate over the states of what it looks at, in rows, and the classes.

@@ -109,13 +109,9 @@ class Replay:
         if not box.alive:
             return
         (bound,), (column,), (rounding,) = self._bounds.prove(evidence, box.allowed[None])
-        value = float(bound)
-        if hub:
-            value = branching_bound(value, column, box.allowed, self._boxes, *hub)
-        else:
-            box.last = column
-        if value > box.value:
-            box.value, box.rounding = value, float(rounding)
+        value = branching_bound(float(bound), column, box.allowed, self._boxes, *hub) if hub else float(bound)
+        box.last = box.last if hub else column
+        box.value, box.rounding = max((value, float(rounding)), (box.value, box.rounding))
 
     def _close(self, box: _Box) -> None:
         """Let a box count at its value if there is anything in it."""
@@ -139,23 +135,17 @@ class Replay:
 
     def _part(self, box: _Box, number: int | None, node: int, first: int, *said: Any) -> None:
         """Boxes of columns of a node; they take the box's place if it has a number, and a column left out counts as it."""
-        columns, fates, claimed, (rows, multipliers) = said
-        every = np.arange(len(box.allowed))
-        own = self._boxes.owner == node
+        columns, fates, claimed, evidence = said
+        own, every = self._boxes.owner == node, np.arange(len(box.allowed))
         boxes = box.allowed & np.where(own, every == columns[:, None], True)
         alive = self._boxes.settle(boxes) & box.alive
         children = [replace(box, allowed=a, alive=bool(b), last=None) for a, b in zip(boxes, alive, strict=True)]
-        proving = alive & (fates > 0)
-        if proving.any():
-            bounds, _, roundings = self._bounds.prove(Evidence(rows, multipliers[alive[fates > 0]]), boxes[proving])
-            for k, bound, rounding in zip(
-                np.flatnonzero(proving).tolist(), bounds.tolist(), roundings.tolist(), strict=True
-            ):
-                if bound > box.value:
-                    children[k].value, children[k].rounding = bound, rounding
-        for k, child in enumerate(children):
-            child.claimed = math.inf if fates[k] == 0 else max(box.claimed, float(claimed[k]))
-            if number is None or fates[k] != 1:
+        bounds, _, roundings = self._bounds.prove(evidence, boxes[fates > 0])
+        for child, *found in zip(np.array(children)[fates > 0], bounds.tolist(), roundings.tolist(), strict=True):
+            child.value, child.rounding = max(found, [box.value, box.rounding])
+        for child, fate, value in zip(children, fates.tolist(), claimed.tolist(), strict=True):
+            child.claimed = max(box.claimed, value) if fate else math.inf
+            if number is None or fate != 1:
                 self._close(child)
             elif first in self._open:
                 raise FormatError(f"The tree file has two boxes of the number {first}.")
@@ -164,8 +154,5 @@ class Replay:
                 first += 1
         if number is None:
             self._shrink(box, columns[own[columns]])
-        else:
-            left = box.allowed & own & ~np.isin(every, columns)
-            if left.any():
-                self._close(box)
-            del self._open[number]
+        elif (self._open.pop(number).allowed & own & ~np.isin(every, columns)).any():
+            self._close(box)

@@ -87,9 +87,11 @@ def verify(tree: Path, data: Path, *, na: Iterable[str] = NA) -> Verified:
                 "Give the table that was solved, and repeat rows in place of weights."
             )
         samples = Samples.of(np.array(list(rows.values())), tuple(len(column.states) for column in columns))
-        about = f"{data.name}: {len(rows)} rows, {len(problem.columns)} candidates, {problem}"
+        about = [f"table: {data.name}, {len(rows)} rows; {len(problem.columns)} candidates"]
+        about += [f"{key}: {value}" for key, value in header["problem"].items() if value not in (None, [])]
+        about += [f"{column.name}: {column.cuts or column.states}" for column in columns]
         with np.errstate(all="ignore"):  # what overflows proves nothing
-            return _verified(problem, samples, found, header["offset"], (about, *map(str, columns)))
+            return _verified(problem, samples, found, header["offset"], tuple(about))
     except InputError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
