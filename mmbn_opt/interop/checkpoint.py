@@ -16,7 +16,8 @@ from mmbn_opt.interop._version import package_version
 from mmbn_opt.interop.atomic import ensure_directory, write_text_atomic
 from mmbn_opt.interop.tree_file import TreeFile
 from mmbn_opt.interop.tree_header import difference
-from mmbn_opt.programs.tree_records import Kind, Progress, text_of
+from mmbn_opt.programs.tree_progress import Progress
+from mmbn_opt.programs.tree_records import Kind, text_of
 
 __all__ = ["LOCK", "STATUS", "TREE", "Checkpoint", "open_checkpoint"]
 

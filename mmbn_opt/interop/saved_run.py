@@ -11,7 +11,8 @@ from mmbn_opt.exceptions import InputError
 from mmbn_opt.interop.checkpoint import LOCK, TREE
 from mmbn_opt.interop.tree_file import TreeReader
 from mmbn_opt.networks.structure import Structure
-from mmbn_opt.programs.tree_records import Incumbent, Kind, Progress, json_of
+from mmbn_opt.programs.tree_progress import Incumbent, Progress
+from mmbn_opt.programs.tree_records import Kind, json_of
 from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.status import Sense
 from mmbn_opt.results.trace import BoundTrace, TraceRecorder

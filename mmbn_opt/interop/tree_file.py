@@ -5,6 +5,7 @@ docs/tree-file.md is its description.
 
 import os
 import struct
+import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
@@ -57,6 +58,7 @@ class TreeReader:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._file = open(self.path, self._mode, buffering=0)  # noqa: SIM115
+        weakref.finalize(self, self._file.close).atexit = False  # one that only reads need not be closed by hand
         self._lock = Lock()
         self.whole = _HEAD.size
         try:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt.programs.tree_progress import Progress
 from mmbn_opt.programs.tree_records import (
     BoxValue,
     ChildBoxes,
@@ -19,7 +20,6 @@ from mmbn_opt.programs.tree_records import (
     Evidence,
     Kind,
     PointAt,
-    Progress,
     RowNames,
     text_of,
 )

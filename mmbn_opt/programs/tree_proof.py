@@ -53,6 +53,7 @@ class TreeProof:
     ledger : TreeLedger
         All boxes.
     store : TreeRows
+        Rows by slot; read-only by agreement.
     number : int
         Of the current box.
     written_at : int
@@ -94,6 +95,7 @@ class TreeProof:
 
         If it is written down, the other one is held back until its log is told to `TreeLog.keep`.
         """
+        self.value_counts()
         twin = copy(self)
         twin.ledger, twin.store = self.ledger.fork(), self.store.fork()
         twin._notes = BoxNotes(twin.ledger, twin.store)
@@ -134,21 +136,6 @@ class TreeProof:
         self._tell()
 
     # -- rows -------------------------------------------------------------------------------------------------------
-
-    @property
-    def rows(self) -> FloatArray:
-        """Rows by slot, ``rows[t] . x + s[group[t]] >= rhs[t]``, shape (n_slots, n_columns). Read-only by agreement."""
-        return self.store.rows
-
-    @property
-    def rhs(self) -> FloatArray:
-        """Right sides by slot."""
-        return self.store.rhs
-
-    @property
-    def group(self) -> NDArray[np.int32]:
-        """Group whose loss a row holds, -1 for none, by slot."""
-        return self.store.group
 
     def ask(self, point: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
         """The term's pieces at `point`; `set_cut_rows` keeps some of them as rows."""
@@ -203,7 +190,7 @@ class TreeProof:
 
     def rule_out(self, slots: NDArray[np.int64], ray: FloatArray) -> None:
         """Empty the current box where multipliers of its rows without a loss show that no choice keeps them all."""
-        plain = self.group[slots] < 0
+        plain = self.store.group[slots] < 0
         slots, ray = slots[plain], np.maximum(ray[plain], 0.0)
         if not ray.any():
             return
@@ -213,7 +200,7 @@ class TreeProof:
             free, self.offsets, self.allowed, store.rows, store.rhs, store.group, self.n_groups, slots, ray,
             np.empty(len(free)),
         )  # fmt: skip
-        scale = 1.0 + float(ray @ np.abs(self.rhs[slots]))
+        scale = 1.0 + float(ray @ np.abs(self.store.rhs[slots]))
         if excess > EMPTY_SHARE * scale:
             self.feasible = False
             self._tell()
@@ -225,15 +212,15 @@ class TreeProof:
         Only rows of the term keep their multipliers: acyclicity needs none here. Returns the columns that attain
         the bound's minimum, or None where branchings do not apply. `rise` stays that of the last choice-wise bound.
         """
-        cut = self.group[slots] >= 0
+        cut = self.store.group[slots] >= 0
         slots, lam = slots[cut], lam[cut]
-        clipped = clip_multipliers(lam, slots, self.group, self.n_groups)
-        value = np.where(self.allowed, -reduced_costs(self._program.c, self.rows, slots, clipped), -np.inf)
+        clipped = clip_multipliers(lam, slots, self.store.group, self.n_groups)
+        value = np.where(self.allowed, -reduced_costs(self._program.c, self.store.rows, slots, clipped), -np.inf)
         found = maximum_structure(value, self.offsets, self._program.parents, hub)
         if found is None:
             return None
         self.ledger.counts["bounds"] += 1
-        bound = float(clipped @ self.rhs[slots]) - found[0]
+        bound = float(clipped @ self.store.rhs[slots]) - found[0]
         if bound > self.value:
             self.value = bound
             self._tell()
@@ -258,6 +245,10 @@ class TreeProof:
             self._tell()
         return self.feasible
 
+    def value_counts(self) -> None:
+        """The value of the current box counts from here on: what proves it is written."""
+        self._notes.value_counts()
+
     def split(self, node: int) -> Children:
         """Boxes of the current box in which `node` takes each of its allowed columns."""
         first, last = self.offsets[node], self.offsets[node + 1]
@@ -278,7 +269,7 @@ class TreeProof:
         self.ledger.counts["bounds"] += len(bounds)
         children.evidence = (slots, lam)
         if (bounds < self.value).any():
-            self._notes.value_counts()
+            self.value_counts()
         proved: FloatArray = np.maximum(bounds, self.value)
         return proved
 

@@ -25,10 +25,9 @@ __all__ = [
     "ChildBoxes",
     "Columns",
     "Evidence",
-    "Incumbent",
     "Kind",
     "PointAt",
-    "Progress",
+    "Reader",
     "RowNames",
     "json_of",
     "text_of",
@@ -66,7 +65,7 @@ class Kind(IntEnum):
     END = 17
 
 
-class _Reader:
+class Reader:
     """Takes a payload apart from its beginning."""
 
     def __init__(self, payload: bytes) -> None:
@@ -149,7 +148,7 @@ class RowNames:
         return b"".join(parts)
 
     @classmethod
-    def decode(cls, reader: _Reader) -> "RowNames":
+    def decode(cls, reader: Reader) -> "RowNames":
         """From bytes."""
         (count,) = reader.one("<H")
         points = reader.many(_U32, count).astype(np.int64)
@@ -176,7 +175,7 @@ class PointAt:
     @classmethod
     def decode(cls, payload: bytes) -> "PointAt":
         """From bytes."""
-        reader = _Reader(payload)
+        reader = Reader(payload)
         number, width, narrow, count = reader.one("<IBBI")
         if narrow not in _WIDTHS:
             raise FormatError(f"A point has columns of {narrow} bytes; there are 2 and 4.")
@@ -209,7 +208,7 @@ class Evidence:
     @classmethod
     def decode(cls, kind: Kind, payload: bytes) -> "Evidence":
         """From bytes."""
-        reader = _Reader(payload)
+        reader = Reader(payload)
         (box,) = reader.one("<Q")
         claimed = 0.0 if kind is Kind.EMPTY else reader.one("<d")[0]
         hub = reader.one("<I")[0] if kind is Kind.BRANCHING else 0
@@ -257,7 +256,7 @@ class ChildBoxes:
     @classmethod
     def decode(cls, payload: bytes, *, multipliers: bool = True) -> "ChildBoxes":
         """From bytes; without `multipliers`, rows and multipliers are left out."""
-        reader = _Reader(payload)
+        reader = Reader(payload)
         box, node, first, count = reader.one("<QIQI")
         columns = reader.many(_U32, count).astype(np.int64)
         fates = reader.many(np.dtype("u1"), count)
@@ -278,7 +277,7 @@ class ChildBoxes:
     @staticmethod
     def rows_of(payload: bytes) -> RowNames:
         """The rows alone."""
-        reader = _Reader(payload)
+        reader = Reader(payload)
         *_, count = reader.one("<QIQI")
         reader.many(np.dtype("u1"), 13 * count + 1)
         return RowNames.decode(reader)
@@ -298,7 +297,7 @@ class BoxValue:
     @classmethod
     def decode(cls, payload: bytes) -> "BoxValue":
         """From bytes."""
-        reader = _Reader(payload)
+        reader = Reader(payload)
         found = reader.one("<Qd")
         reader.end()
         return cls(*found)
@@ -320,54 +319,8 @@ class Columns:
     @classmethod
     def decode(cls, payload: bytes) -> "Columns":
         """From bytes."""
-        reader = _Reader(payload)
+        reader = Reader(payload)
         box, least, count = reader.one("<QdI")
         columns = reader.many(_U32, count).astype(np.int64)
         reader.end()
         return cls(box, least, columns)
-
-
-@dataclass(frozen=True, eq=False)
-class Incumbent:
-    """A better choice."""
-
-    seconds: float
-    objective: float
-    choice: NDArray[np.int64]
-
-    def encode(self) -> bytes:
-        """As bytes."""
-        head = struct.pack("<ddI", self.seconds, self.objective, len(self.choice))
-        return head + self.choice.astype(_U32).tobytes()
-
-    @classmethod
-    def decode(cls, payload: bytes) -> "Incumbent":
-        """From bytes."""
-        reader = _Reader(payload)
-        seconds, objective, count = reader.one("<ddI")
-        choice = reader.many(_U32, count).astype(np.int64)
-        reader.end()
-        return cls(seconds, objective, choice)
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a search stands; NaN where there is no value."""
-
-    seconds: float
-    objective: float
-    bound: float
-    boxes: int
-    pivots: int
-
-    def encode(self) -> bytes:
-        """As bytes."""
-        return struct.pack("<dddQQ", self.seconds, self.objective, self.bound, self.boxes, self.pivots)
-
-    @classmethod
-    def decode(cls, payload: bytes) -> "Progress":
-        """From bytes."""
-        reader = _Reader(payload)
-        found = reader.one("<dddQQ")
-        reader.end()
-        return cls(*found)

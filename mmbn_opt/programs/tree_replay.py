@@ -15,6 +15,7 @@ from mmbn_opt.exceptions import FormatError
 from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.programs.tree_ledger import TreeLedger
 from mmbn_opt.programs.tree_log import Record
+from mmbn_opt.programs.tree_progress import Incumbent, Progress
 from mmbn_opt.programs.tree_records import (
     DEAD,
     OPEN,
@@ -22,9 +23,7 @@ from mmbn_opt.programs.tree_records import (
     ChildBoxes,
     Columns,
     Evidence,
-    Incumbent,
     Kind,
-    Progress,
     json_of,
 )
 
@@ -95,7 +94,7 @@ class Replay:
     ledger: TreeLedger = field(default_factory=TreeLedger)
     origins: dict[int, Origin] = field(default_factory=dict)
     n_groups: int | None = None
-    groups: NDArray[np.uint16] | None = None
+    groups: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, dtype=np.uint16))
     point_places: list[int] = field(default_factory=list)
     others: list[dict[str, Any]] = field(default_factory=list)
     root: dict[str, Any] | None = None
@@ -132,7 +131,7 @@ class Replay:
 
     def _add(self, place: int, kind: Kind, payload: bytes) -> None:
         if kind is Kind.LAYOUT:
-            self._since_layout = []
+            self.root, self._since_layout = None, []
         if self.root is None and kind not in (Kind.SESSION, Kind.INCUMBENT, Kind.PROGRESS, Kind.END):
             self._since_layout.append((kind, payload))
         match kind:
@@ -188,7 +187,7 @@ class Replay:
         self.ledger, self.origins = TreeLedger(), {0: Origin(-1, 0)}
         self.ledger.taken.clear()
         self.ledger.put_back(0, -np.inf, np.ones(self.program.n_columns, dtype=bool))
-        self.point_places, self.others, self.root = [], [], None
+        self.point_places, self.others = [], []
 
     def _taken(self, number: int) -> tuple[float, BoolArray]:
         found = self.ledger.take(number, self.program.n_columns)

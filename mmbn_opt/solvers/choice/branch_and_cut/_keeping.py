@@ -4,11 +4,13 @@ import math
 from weakref import WeakValueDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....exceptions import InputError
 from ....programs.choice import ChoiceProgram
 from ....programs.tree_log import TreeLog, TreeStore
-from ....programs.tree_records import ChildBoxes, Incumbent, Kind, PointAt, Progress, RowNames, text_of
+from ....programs.tree_progress import Incumbent, Progress
+from ....programs.tree_records import ChildBoxes, Kind, PointAt, RowNames, text_of
 from ....programs.tree_replay import Replay
 from ....programs.tree_rows import Point
 from ....results.status import TerminationStatus
@@ -34,16 +36,19 @@ class Keeper:
     """
 
     def __init__(self, store: TreeStore, program: ChoiceProgram) -> None:
-        self._store = store
+        self._store, self._failed = store, False
         self.replay = Replay.of(program, store.records())
         self.log = TreeLog(self._write, len(self.replay.point_places), len(self.replay.others))
         self.log.where = list(self.replay.point_places)
         self._points: WeakValueDictionary[int, Point] = WeakValueDictionary()
 
     def _write(self, kind: Kind, payload: bytes) -> int:
+        if self._failed:
+            return -1
         try:
             return self._store.write(kind, payload)
         except OSError as error:
+            self._failed = True
             words = f"the checkpoint could not be written: {error.strerror or error}; it holds what was written before"
             raise Ended(TerminationStatus.INTERRUPTED, words, abrupt=True) from error
 
@@ -51,21 +56,26 @@ class Keeper:
 
     def begin_again(self) -> None:
         """Points and rows are numbered from 0: the next record is a layout."""
-        self.log = TreeLog(self._write)
+        self.take(TreeLog(self._write))
 
-    def found(self, objective: float, choice: np.ndarray, seconds: float) -> None:  # type: ignore[type-arg]
-        """A better choice."""
-        known = self.replay.incumbent
-        if known is None or objective < known.objective:
-            record = Incumbent(self.replay.seconds + seconds, objective, choice)
-            self.replay.incumbent = record
-            self._write(Kind.INCUMBENT, record.encode())
+    def take(self, log: TreeLog) -> None:
+        """The log that counts from here on; points of another one may have had the same numbers."""
+        if log is not self.log:
+            self._points.clear()
+        self.log = log
+
+    def found(self, objective: float, choice: NDArray[np.intp], seconds: float) -> None:
+        """A better choice, or one that is as good and counts from here on."""
+        self._write(
+            Kind.INCUMBENT, Incumbent(self.replay.seconds + seconds, objective, choice.astype(np.int64)).encode()
+        )
 
     def stands(self, primal: float | None, dual: float | None, boxes: int, pivots: int, seconds: float) -> None:
         """Where the search stands."""
-        values = (math.nan if value is None else value for value in (primal, dual))
+        primal, dual = (math.nan if value is None else value for value in (primal, dual))
         before = self.replay.progress or Progress(0.0, math.nan, math.nan, 0, 0)
-        record = Progress(before.seconds + seconds, *values, before.boxes + boxes, before.pivots + pivots)
+        boxes, pivots = before.boxes + boxes, before.pivots + pivots
+        record = Progress(before.seconds + seconds, primal, dual, boxes, pivots)
         self._write(Kind.PROGRESS, record.encode())
         self._store.look(record)
 
@@ -77,9 +87,8 @@ class Keeper:
 
     def check_layout(self, pool: RowPool) -> None:
         """The groups must be those that the multipliers were found with."""
-        groups = None if pool.term is None else pool.term.groups
-        same = pool.n_groups == self.replay.n_groups
-        if not same or (groups is not None and not np.array_equal(groups, self.replay.groups)):
+        groups = np.zeros(0) if pool.term is None else pool.term.groups
+        if pool.n_groups != self.replay.n_groups or not np.array_equal(groups, self.replay.groups):
             raise InputError(
                 "The checkpoint was written by a version of mmbn_opt that groups the samples in another way; go on "
                 "with that version, or give another folder."

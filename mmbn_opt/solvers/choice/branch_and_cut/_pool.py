@@ -97,17 +97,17 @@ class RowPool:
     @property
     def rows(self) -> FloatArray:
         """Coefficients by slot."""
-        return self.proof.rows
+        return self.proof.store.rows
 
     @property
     def rhs(self) -> FloatArray:
         """Right sides by slot."""
-        return self.proof.rhs
+        return self.proof.store.rhs
 
     @property
     def group(self) -> NDArray[np.int32]:
         """Loss group of each slot, -1 for none."""
-        return self.proof.group
+        return self.proof.store.group
 
     def _take(self, count: int) -> Slots:
         if len(self._free) < count:

@@ -58,6 +58,7 @@ class Run(Journal):
         self.settings = SearchSettings(**{"seed": solver.seed, **options})
         self.race: Race | None = None
         self.root: RootPoint | None = None
+        self._written_root: RootPoint | None = None
         self.reported = -math.inf
         self.primal: float | None = None
         self._lay_out(int(groups))
@@ -178,6 +179,7 @@ class Run(Journal):
         if self.keeper is None:
             return
         before, root = self.tree.value, self.root
+        self._written_root = root
         self.keeper.begin_again()
         self.tree.write_to(self.keeper.log)
         if root is not None:
@@ -222,7 +224,10 @@ class Run(Journal):
         self._spare = self.pool.fork() if len(rules) > 1 else self.pool
         for pool in {id(pool): pool for pool in (self.pool, self._spare)}.values():
             self._write_root(pool, rules[0] if len(rules) == 1 else None)
-        self.race = Race(self._enter, rules, self.budget.limit, self.tree.value, self._kept)
+        pools = iter((self.pool, self._spare))
+        self.race = Race(
+            lambda rule: self._searcher(next(pools), rule), rules, self.budget.limit, self.tree.value, self._kept
+        )
         return self._search_tree()
 
     def _search_tree(self) -> str:
@@ -237,12 +242,8 @@ class Run(Journal):
                 return "node limit"
         return "tree exhausted"
 
-    def _enter(self, rule: Branching) -> Search:
-        """A search from the root."""
-        pool, self._spare = self._spare, self.pool
-        return self._searcher(pool, rule)
-
     def _searcher(self, pool: RowPool, rule: Branching) -> Search:
+        """A search from the root."""
         recall = None if self.keeper is None else partial(self.keeper.rows_at, pool=pool)
         search = Search(self.program, pool, pool.proof, self.settings, self.incumbent, self.check, rule, recall)
         search.start(self._binding, self._gap)
@@ -259,7 +260,7 @@ class Run(Journal):
         if self.keeper is not None and log is not None:
             log.keep()
             self._write_root(search.pool, search.rule)
-            self.keeper.log = log
+            self.keeper.take(log)
 
     def _wants_more_groups(self) -> bool:
         """A wide gap at the root takes a large tree, in which tighter cuts pay for dearer pivots."""
@@ -310,6 +311,9 @@ class Run(Journal):
     def _finish(self, status: TerminationStatus, raw: str) -> SolverResult:
         if self.race is not None:
             self.race.settle()
+        elif self.keeper is not None and self.root is not self._written_root:
+            self._begin_writing()  # it ended at the root, which is all that there is to prove
+            self.tree.value_counts()
         incumbent = self.incumbent
         proof = self.tree if self.race is None else self.race.leader.proof
         emptied = status is TerminationStatus.OPTIMAL and math.isinf(proof.bound)
