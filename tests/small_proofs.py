@@ -1,4 +1,4 @@
-"""Proofs of small problems, written record by record from docs/tree-file.md without the package, and taken apart again."""
+"""Proofs of small problems, written record by record from docs/tree-file.md, and the problems to sixty digits."""
 
 import json
 import struct
@@ -73,7 +73,7 @@ class SmallProblem:
             "root_columns": None, "side": None, "costs": None, "offset": 0.0,
         }  # fmt: skip
 
-    # -- by definition, to sixty digits -------------------------------------------------------------------------------
+    # -- by definition, to sixty digits ---------------------------------------------------------------------------
 
     def _count(self, nodes, states):
         return sum(all(row[v] == k for v, k in zip(nodes, states, strict=True)) for row in self.rows)
@@ -133,7 +133,7 @@ class SmallProblem:
         """Largest value and a structure that has it."""
         return max((self.value(parents), parents) for parents in self.structures())
 
-    # -- a proof by complete branching -----------------------------------------------------------------------------------
+    # -- a proof by complete branching ----------------------------------------------------------------------------
 
     def proof(self, incumbent, n_groups=2, order=None):
         """Records (kind, payload): nodes are parted in order, and each single choice is bounded by its own cuts."""

@@ -40,8 +40,8 @@ def verify(
     found = verify(tree, data, na=na_values(na))
     for line in found.statement:
         typer.echo(line)
-    gap = max(0.0, found.bound - found.value)
-    typer.echo(f"objective: {found.value:.6f}  bound: {found.bound:.6f}  gap: {gap / max(abs(found.bound), 1e-300):.4%}")
+    gap = max(0.0, found.bound - found.value) / max(abs(found.bound), 1e-300)
+    typer.echo(f"objective: {found.value:.6f}  bound: {found.bound:.6f}  gap: {gap:.4%}")
     typer.echo("certificate:")
     for check in _certificate(found):
         typer.echo(f"  {check}")

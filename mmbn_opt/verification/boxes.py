@@ -12,7 +12,7 @@ __all__ = ["Boxes"]
 
 
 class Boxes:
-    """Sets of allowed columns; `parents` is (n_columns, n_nodes), `owner` the node of each, `offsets` the first of each."""
+    """Sets of allowed columns; `owner` is the node of each, `offsets` the first of each node, `parents` a row each."""
 
     def __init__(self, problem: Problem) -> None:
         self._c = problem.c
@@ -63,7 +63,7 @@ class Boxes:
             for middle in np.flatnonzero(common.any(axis=(0, 1)) & common.any(axis=(0, 2))):
                 common |= common[:, :, middle, None] & common[:, None, middle, :]
             below = common.swapaxes(1, 2)  # below[box, node, what descends from it]
-            gone = (below[:, self.owner] & self.parents).any(axis=2)
+            gone = np.asarray((below[:, self.owner] & self.parents).any(axis=2))
             for top in np.flatnonzero(self._roots >= 0):
                 root = self._roots[top]
                 gone[:, root] |= below[:, top, :top].any(axis=1)

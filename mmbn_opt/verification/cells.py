@@ -9,9 +9,6 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mmbn_opt.exceptions import FormatError, InputError
 
 __all__ = ["NA", "Column", "read_codes"]
@@ -21,7 +18,7 @@ NA = ("", "NA", "NaN", "?")
 
 
 class Column(NamedTuple):
-    """A variable as it was recorded: texts of its states, cut points of numbers, and whether the last state is missing."""
+    """A variable as it was recorded: texts of its states, cuts of numbers, and whether the last state is missing."""
 
     name: str
     states: tuple[str, ...]

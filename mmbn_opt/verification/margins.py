@@ -44,7 +44,7 @@ class Margins:
         self._table = np.concatenate(tables)
 
     def select(self, columns: NDArray[np.int64], values: Floats) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
-        """Samples whose margin at a point is below gamma, and their nearest rivals, with the operations of the search."""
+        """Samples whose margin at a point is below gamma, and their nearest rivals, by the operations of the search."""
         scores = np.zeros((len(self._labels), 1 if self._paired else self._table.shape[1]))
         for k, value in zip(columns.tolist(), values.tolist(), strict=True):
             if self._place[k, 0] and value != 0.0:

@@ -20,7 +20,7 @@ Parents = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Different rows, by class and then by features in order, and how often each occurs; the class is the last column."""
+    """Different rows, by class and then by features in order, and how often each occurs; the class comes last."""
 
     codes: NDArray[np.int64]
     weight: Floats
@@ -84,7 +84,7 @@ class Problem:
                     yield found
 
     def uncovered(self, samples: Samples, cost: Enclosed) -> float:
-        """By how much the best structure of the class may be better than the best of candidates; FormatError if unknown.
+        """By how much the best structure of the class may be better than the best of candidates; an error if unknown.
 
         A set of the class that is no candidate needs one among its subsets, which closes no more cycles: with the same
         margins, or with a score that is no less but for what is added here.

@@ -93,7 +93,7 @@ class Replay:
             if kind in (Kind.BOUND, Kind.BRANCHING):
                 self._raise(box, *said)
             elif kind == Kind.EMPTY:
-                box.alive = box.alive and not self._bounds.prove(*said, box.allowed[None], empty=True)[0][0] > 0.0
+                box.alive = box.alive and not self._bounds.prove(said[0], box.allowed[None], empty=True)[0][0] > 0.0
             elif kind == Kind.FIX:
                 self._fix(box, *said)
             elif kind in (Kind.EXCLUDE, Kind.SPLIT):
@@ -134,7 +134,7 @@ class Replay:
         box.allowed = boxes[0]
 
     def _part(self, box: _Box, number: int | None, node: int, first: int, *said: Any) -> None:
-        """Boxes of columns of a node; they take the box's place if it has a number, and a column left out counts as it."""
+        """Boxes of columns of a node; with a number they take the box's place, and a column left out counts as it."""
         columns, fates, claimed, evidence = said
         own, every = self._boxes.owner == node, np.arange(len(box.allowed))
         boxes = box.allowed & np.where(own, every == columns[:, None], True)

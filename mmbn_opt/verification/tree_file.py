@@ -1,4 +1,4 @@
-"""The records of a tree file, as docs/tree-file.md describes them; from the first on that is not whole, nothing counts."""
+"""The records of a tree file, as docs/tree-file.md has them; from the first on that is not whole, nothing counts."""
 
 import json
 import zlib
@@ -75,13 +75,14 @@ def _decoded(kind: int, p: _Payload) -> Any:
         return box, claimed, p.array("<u4", n)
     if kind in (Kind.EXCLUDE, Kind.SPLIT):
         box, node, first, n = p.numbers("<u8", "<u4", "<u8", "<u4")
-        columns, fates, claimed = p.array("<u4", n), p.array("u1", n), p.array("<f8", n)
+        columns, fates, values = p.array("<u4", n), p.array("u1", n), p.array("<f8", n)
         (width,), rows = p.numbers("u1"), p.rows()
-        alive, size = np.count_nonzero(fates), -(-len(rows) // 8)
-        bits = np.unpackbits(p.array("u1", alive * size).reshape(alive, size), axis=1, bitorder="little")
+        alive, size = int(np.count_nonzero(fates)), -(-len(rows) // 8)
+        octets: NDArray[np.uint8] = p.array("u1", alive * size).reshape(alive, size)
+        bits = np.unpackbits(octets, axis=1, bitorder="little")
         multipliers = bits[:, : len(rows)].astype(np.float64)
         multipliers[multipliers > 0] = p.array(f"<f{width}", int(multipliers.sum()))
-        return box, node, first, columns, fates, claimed, Evidence(rows, multipliers)
+        return box, node, first, columns, fates, values, Evidence(rows, multipliers)
     if kind in (Kind.CLOSE, Kind.DROP):
         return tuple(p.numbers("<u8", "<f8"))
     if kind == Kind.INCUMBENT:

@@ -70,7 +70,7 @@ def verify(tree: Path, data: Path, *, na: Iterable[str] = NA) -> Verified:
     """
     found = records(tree)
     try:
-        _, header = next(found, (0, {}))
+        header = next(found)[1]
         problem, said = Problem(header), header["data"]
         nodes = header["nodes"]
         columns = [Column(v["name"], tuple(map(str, v["states"])), v["cuts"], v["has_missing_state"]) for v in nodes]
@@ -82,10 +82,8 @@ def verify(tree: Path, data: Path, *, na: Iterable[str] = NA) -> Verified:
                     f"{data}: line {line} differs from the data of the proof. Give the table that was solved."
                 )
         if not len(rows) == said["rows"] == said["total_weight"]:
-            raise InputError(
-                f"{data} has {len(rows)} rows, the proof is about {said['rows']} rows that weigh {said['total_weight']:g}. "
-                "Give the table that was solved, and repeat rows in place of weights."
-            )
+            told = f"{data} has {len(rows)} rows, the proof is about {said['rows']} that weigh {said['total_weight']:g}"
+            raise InputError(f"{told}. Give the table that was solved, and repeat rows in place of weights.")
         samples = Samples.of(np.array(list(rows.values())), tuple(len(column.states) for column in columns))
         about = [f"table: {data.name}, {len(rows)} rows; {len(problem.columns)} candidates"]
         about += [f"{key}: {value}" for key, value in header["problem"].items() if value not in (None, [])]
@@ -94,7 +92,7 @@ def verify(tree: Path, data: Path, *, na: Iterable[str] = NA) -> Verified:
             return _verified(problem, samples, found, header["offset"], tuple(about))
     except InputError:
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+    except (StopIteration, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise FormatError(f"{tree} is no proof that can be read: {error!r}.") from error
 
 

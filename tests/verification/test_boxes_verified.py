@@ -1,6 +1,6 @@
 """What the verifier takes from a box no acyclic choice needs, by listing the choices."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def boxes_of(n_features, *, dirichlet=False, score="sm", max_parents=2):
 def choices(problem, allowed):
     """Acyclic choices of a box, as sets of columns."""
     offsets = np.cumsum([0, *map(len, problem.sets)])
-    columns = [[k for k in range(a, b) if allowed[k]] for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    columns = [[k for k in range(a, b) if allowed[k]] for a, b in pairwise(offsets)]
     for choice in product(*columns):
         left = set(range(problem.nodes))
         while free := {v for v in left if not left & set(problem.columns[choice[v]][1])}:

@@ -89,7 +89,7 @@ def test_rows_are_known_by_their_lines(tmp_path):
     (tmp_path / "t.csv").write_text('a,class\n"x\ny",yes\n\n?,no\nz,no\n')
     columns = [Column("a", ("x\ny", "z"), None, False), Column("class", ("no", "yes"), None, False)]
     assert read_codes(tmp_path / "t.csv", columns, NA, drop=True) == {3: [0, 1], 6: [1, 0]}
-    with pytest.raises(InputError, match="line 5 differs .* column 'a' is missing"):
+    with pytest.raises(InputError, match=r"line 5 differs .* column 'a' is missing"):
         read_codes(tmp_path / "t.csv", columns, NA, drop=False)
 
 

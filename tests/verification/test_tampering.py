@@ -1,4 +1,4 @@
-"""Whatever is done to a proof, what the verifier vouches for is true: the optimum is known by enumeration to sixty digits."""
+"""Whatever is done to a proof, what is vouched for is true: optima are known by enumeration, to sixty digits."""
 
 import json
 import struct
@@ -198,7 +198,7 @@ def test_a_cut_at_another_point_proves_what_it_proves(example):
         records = problem.proof(parents)
         points = [k for k, (kind, _) in enumerate(records) if kind == POINT]
         for k in rng.choice(points, size=3, replace=False):
-            number, width, size, n = struct.unpack_from("<IBBI", records[k][1])
+            _, _, size, n = struct.unpack_from("<IBBI", records[k][1])
             values = rng.random(n).tobytes()
             records[k] = POINT, records[k][1][: 10 + size * n] + values
         assert vouched(problem, problem.header(), records, folder).bound >= best
