@@ -196,3 +196,13 @@ def framed(kind, payload):
 def tree_file(header, records):
     """The bytes of a tree file."""
     return BEGINS + framed(HEADER, json.dumps(header).encode()) + b"".join(framed(*record) for record in records)
+
+
+def taken_apart(content):
+    """Header and records (kind, payload) of the bytes of a tree file."""
+    records, at = [], 16
+    while at < len(content):
+        size = int.from_bytes(content[at : at + 4], "little")
+        records.append((content[at + 8], content[at + 9 : at + 9 + size]))
+        at += 9 + size
+    return json.loads(records[0][1]), records[1:]

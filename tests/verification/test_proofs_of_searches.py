@@ -1,5 +1,6 @@
 """Proofs that searches wrote: what the verifier vouches for is the optimum, by plain counting over the whole class."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -61,6 +62,19 @@ def test_trees_that_hang_from_their_smallest_node_are_verified_for_a_dirichlet_p
     problem = replace(unweighted(0, "sm"), rows=rows, card=(2,) * 5, weights=(1.0,) * 20, max_parents=2, gamma=0.8)
     problem = replace(problem, prior_ess=2.0, required=(), forbidden=(), _families={})
     held_against_enumeration(problem, tmp_path)
+
+
+def test_a_start_that_meets_the_bound_of_the_formulation_is_verified_and_told(tmp_path):
+    problem = unweighted(0, "bic")
+    for _ in range(2):  # and once more, when the folder is gone on with
+        result, tree, table = written(problem, tmp_path)
+        assert result.raw_status == "solver not called"
+        found = verify(tree, table)
+        assert found.value == pytest.approx(problem.optimum())
+        assert found.bound == pytest.approx(problem.optimum())
+        said = json.loads((tree.parent / "run.json").read_text(encoding="utf-8"))
+        assert said["state"] == "OPTIMAL"
+        assert said["objective"] == said["bound"] == pytest.approx(-problem.optimum())
 
 
 def test_weighted_rows_are_refused_with_the_cure(tmp_path):

@@ -3,18 +3,22 @@
 import json
 import struct
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_proofs import BEGINS, HEADER, INCUMBENT, POINT, SPLIT, SmallProblem, framed, tree_file
+from enumeration import random_problem
+from small_proofs import BEGINS, HEADER, INCUMBENT, POINT, SPLIT, SmallProblem, framed, taken_apart, tree_file
+from stated_problems import formulation_of
 
+import mmbn_opt as mm
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.verification import verify
 
 BAD_NUMBERS = (np.nan, np.inf, -np.inf, -1.0, 0.0, 0.5, 5.0, 1e99, 1e308)
 
 
-def random_problem(rng):
+def small_problem(rng):
     cards = tuple(rng.integers(2, 4, size=rng.integers(2, 4)))
     rows = [tuple(rng.integers(0, c) for c in cards) for _ in range(rng.integers(5, 25))]
     return SmallProblem(
@@ -60,7 +64,7 @@ def outcomes(folder, rng, problems, tries):
     seen = Counter()
     table, tree = folder / "rows.csv", folder / "tree.mmbn"
     for _ in range(problems):
-        problem = random_problem(rng)
+        problem = small_problem(rng)
         best, parents = problem.best()
         header = problem.header()
         records = problem.proof(parents, n_groups=rng.integers(1, 4), order=rng.permutation(problem.nodes))
@@ -96,6 +100,47 @@ def test_thousands_of_tamperings_make_no_bound_that_is_false(tmp_path):
     seen = outcomes(tmp_path, np.random.default_rng(1), problems=150, tries=40)
     assert seen.total() == 6000
     assert {end for _, end in seen} >= {"refused", "weaker", "the same"}
+
+
+def outcomes_for_searches(folder, rng, seeds, tries):
+    """The same for proofs that searches wrote, with all kinds of records."""
+    seen = Counter()
+    for seed in seeds:
+        score = ("sm", "sm", "bic", "sbm", "bdeu")[seed % 5]
+        problem = replace(random_problem(seed, score), _families={})
+        problem = replace(problem, weights=(1.0,) * len(problem.rows))
+        names = [*(f"x{j}" for j in range(len(problem.card) - 1)), "class"]
+        table, run = folder / f"{seed}.csv", folder / str(seed)
+        table.write_text("\n".join([",".join(names), *(",".join(map(str, row)) for row in problem.rows)]))
+        mm.solve(formulation_of(problem), "branch_and_cut", checkpoint=run)
+        tree, best = run / "tree.mmbn", problem.optimum()
+        header, records = taken_apart(tree.read_bytes())
+        whole = verify(tree, table)
+        for _ in range(tries):
+            how, content = tampered(header, records, rng)
+            tree.write_bytes(content)
+            try:
+                found = verify(tree, table)
+            except InputError:
+                seen[how, "refused"] += 1
+                continue
+            if found.statement != whole.statement:
+                seen[how, "another statement"] += 1
+                continue
+            assert found.bound >= best - 1e-12 * max(1.0, abs(best)), (how, seed)
+            seen[how, "weaker" if found.bound > whole.bound + 1e-9 else "the same"] += 1
+    return seen
+
+
+def test_no_tampering_with_what_a_search_wrote_makes_a_bound_that_is_false(tmp_path):
+    seen = outcomes_for_searches(tmp_path, np.random.default_rng(0), range(40, 45), tries=60)
+    assert {end for _, end in seen} >= {"refused", "weaker", "the same"}
+
+
+@pytest.mark.slow
+def test_thousands_of_tamperings_with_what_searches_wrote_make_no_bound_that_is_false(tmp_path):
+    seen = outcomes_for_searches(tmp_path, np.random.default_rng(1), range(100, 140), tries=100)
+    assert seen.total() == 4000
 
 
 @pytest.fixture
