@@ -23,9 +23,12 @@ from mmbn_opt.programs.tree_records import (
     RowNames,
     text_of,
 )
-from mmbn_opt.programs.tree_rows import TreeRows
+from mmbn_opt.programs.tree_rows import NAMELESS, TreeRows
 
 __all__ = ["Record", "Sink", "TreeLog", "TreeStore"]
+
+MOST = 1e30
+"""Largest multiplier of children: one of 4 bytes is finite."""
 
 Record = tuple[Kind, bytes]
 
@@ -67,8 +70,8 @@ class TreeLog:
         Of each point by its number where its record stands; a point that is still held back has no place.
     """
 
-    WIDTH = 8
-    """Bytes of a multiplier or of an entry of a point."""
+    WIDTH, CHILD_WIDTH = 8, 4
+    """Bytes of a multiplier or of an entry of a point, and of a multiplier of children, which are most of a file."""
 
     def __init__(self, sink: Sink, points: int = 0, others: int = 0) -> None:
         self._sink = sink
@@ -116,23 +119,26 @@ class TreeLog:
 
     def name(self, rows: TreeRows, slots: NDArray[np.int64]) -> tuple[RowNames, NDArray[np.intp]]:
         """Names of rows, of which those that are new are written; and their order."""
-        points = np.full(len(slots), -1, dtype=np.int64)
-        names = rows.group[slots].astype(np.int64)
-        for place, slot in enumerate(slots.tolist()):
-            point = rows.points.get(slot)
-            if point is not None:
-                if point.number < 0:
-                    point.number, self._points = self._points, self._points + 1
-                    record = PointAt(point.number, point.columns, point.values)
-                    self.write(Kind.POINT, record.encode(self.WIDTH))
-                points[place] = point.number
-                continue
-            other = rows.others[slot]
-            if other.number < 0:
-                other.number, self._others = self._others, self._others + 1
-                self.write(Kind.ROW, text_of({"number": other.number, **other.origin}))
-            names[place] = other.number
-        return RowNames.sorted(points, names)
+        for slot in slots[rows.known[slots] == NAMELESS].tolist():
+            rows.known[slot] = self._named(rows, slot)
+        known = rows.known[slots]
+        cut = known >= 0
+        return RowNames.sorted(np.where(cut, known, -1), np.where(cut, rows.group[slots], -1 - known))
+
+    def _named(self, rows: TreeRows, slot: int) -> int:
+        """The name of a row, which is written with what it is made from if it is new."""
+        point = rows.points.get(slot)
+        if point is not None:
+            if point.number < 0:
+                point.number, self._points = self._points, self._points + 1
+                record = PointAt(point.number, point.columns, point.values)
+                self.write(Kind.POINT, record.encode(self.WIDTH))
+            return point.number
+        other = rows.others[slot]
+        if other.number < 0:
+            other.number, self._others = self._others, self._others + 1
+            self.write(Kind.ROW, text_of({"number": other.number, **other.origin}))
+        return -1 - other.number
 
     # -- events -----------------------------------------------------------------------------------------------------
 
@@ -160,7 +166,13 @@ class TreeLog:
         used = (lam > 0).any(axis=0)
         names, order = self.name(rows, slots[used])
         record = ChildBoxes(box, node, first, columns.astype(np.int64), fates, claimed, names, lam[:, used][:, order])
-        return self.write(kind, record.encode(self.WIDTH))
+        return self.write(kind, record.encode(self.CHILD_WIDTH))
+
+    @staticmethod
+    def kept_multipliers(lam: FloatArray) -> FloatArray:
+        """Multipliers of children as they will stand in the file: what is proved is proved with these."""
+        kept: FloatArray = np.minimum(lam, MOST).astype(np.float32).astype(np.float64)
+        return kept
 
     def fix(self, box: int, least: float, columns: NDArray[np.intp]) -> None:
         """Columns are taken from a box by its last bound."""

@@ -113,6 +113,7 @@ class TreeProof:
         """Write down what is proved of box 0 from here on; a bound proved before counts no longer."""
         assert self.number == 0, "a proof is written from its root on"
         self.ledger.log = log
+        self.store.forget_names()
         log.layout(None if self._term is None else self._term.groups, self.n_groups)
         self.allowed[:] = True
         self.feasible = self._settle(self.allowed)
@@ -262,6 +263,8 @@ class TreeProof:
     def evaluate(self, children: Children, slots: NDArray[np.int64], lam: FloatArray) -> FloatArray:
         """Bounds of child boxes, each at least the current box's."""
         store = self.store
+        if self.log is not None:
+            lam = self.log.kept_multipliers(lam)
         bounds = choicewise_bounds(
             self._program.c, self.offsets, children.allowed, store.rows, store.rhs, store.group, self.n_groups,
             slots, lam

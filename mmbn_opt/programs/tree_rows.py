@@ -10,7 +10,11 @@ from mmbn_opt.programs.boxes import cluster_row
 from mmbn_opt.programs.choice import ChoiceProgram, GroupCuts
 from mmbn_opt.programs.side import SideRow
 
-__all__ = ["OtherRow", "Point", "TreeRows"]
+__all__ = ["NAMELESS", "OtherRow", "Point", "TreeRows"]
+
+
+NAMELESS = np.iinfo(np.int64).min
+"""Of a row that was not named in the tree file yet."""
 
 
 class Point:
@@ -74,6 +78,9 @@ class TreeRows:
     rhs : float64 array (n_slots,)
     group : int32 array (n_slots,)
         Whose loss a row holds; -1 for none.
+    known : int64 array (n_slots,)
+        Name of a row in the tree file, once it was told: the number of its point, or ``-1 - number`` of another row;
+        `NAMELESS` before.
     points : dict
         Of each slot that holds a cut the point.
     others : dict
@@ -85,6 +92,7 @@ class TreeRows:
         self.rows = np.zeros((64, program.n_columns))
         self.rhs = np.zeros(64)
         self.group = np.full(64, -1, dtype=np.int32)
+        self.known = np.full(64, NAMELESS, dtype=np.int64)
         self.points: dict[int, Point] = {}
         self.others: dict[int, OtherRow] = {}
 
@@ -92,6 +100,7 @@ class TreeRows:
         """The same rows, apart from these."""
         twin = TreeRows(self._program, self._upper)
         twin.rows, twin.rhs, twin.group = self.rows.copy(), self.rhs.copy(), self.group.copy()
+        twin.known = self.known.copy()
         twin.points, twin.others = dict(self.points), dict(self.others)
         return twin
 
@@ -108,6 +117,7 @@ class TreeRows:
             self.rows = _grown(self.rows, room, 0.0)
             self.rhs = _grown(self.rhs, room, 0.0)
             self.group = _grown(self.group, room, -1)
+            self.known = _grown(self.known, room, NAMELESS)
 
     def set_cuts(self, slots: NDArray[np.int64], cuts: GroupCuts, places: NDArray[np.intp], point: Point) -> None:
         """Rows of some of the pieces at a point."""
@@ -118,6 +128,7 @@ class TreeRows:
         self.rows[slots] = cuts.gradients[places]
         self.rhs[slots] = self._upper[groups] - cuts.intercepts[places]
         self.group[slots] = groups
+        self.known[slots] = NAMELESS
         self.points.update(dict.fromkeys(slots.tolist(), point))
         for slot in slots.tolist() if self.others else ():
             self.others.pop(slot, None)
@@ -146,8 +157,15 @@ class TreeRows:
     def _set(self, slot: int, row: NDArray[Any], rhs: float, /, **origin: Any) -> None:
         self.reserve(slot)
         self.rows[slot], self.rhs[slot], self.group[slot] = row, rhs, -1
+        self.known[slot] = NAMELESS
         self.points.pop(slot, None)
         self.others[slot] = OtherRow(origin)
+
+    def forget_names(self) -> None:
+        """The tree file begins again: nothing stands there yet."""
+        self.known[:] = NAMELESS
+        for named in (*self.points.values(), *self.others.values()):
+            named.number = -1
 
     def forget(self, slot: int) -> None:
         """A slot is no longer in use."""
