@@ -27,12 +27,18 @@ class _Box:
     `last` is what the last evidence proves of the choices with each column.
     """
 
-    allowed: NDArray[np.bool_]
+    packed: NDArray[np.uint8]
+    size: int
     alive: bool
     value: float = -math.inf
     rounding: float = 0.0
     claimed: float = -math.inf
     last: NDArray[np.float64] | None = None
+
+    @property
+    def allowed(self) -> NDArray[np.bool_]:
+        """The columns, which take a bit each while the box is open."""
+        return np.unpackbits(self.packed, count=self.size).astype(bool)
 
 
 class Replay:
@@ -82,7 +88,8 @@ class Replay:
         self._bounds.start(group.astype(np.intp))
         self.proved, self.claimed, self.rounding = math.inf, math.inf, 0.0
         allowed = np.ones((1, len(self._boxes.owner)), dtype=bool)
-        root = _Box(allowed[0], bool(self._boxes.settle(allowed)[0]))
+        alive = bool(self._boxes.settle(allowed)[0])
+        root = _Box(np.packbits(allowed), allowed.size, alive)
         self._raise(root, -math.inf, Evidence([], np.zeros((1, 0))))
         self._open: dict[int, _Box] = {0: root}
 
@@ -128,18 +135,19 @@ class Replay:
         self._shrink(box, columns)
 
     def _shrink(self, box: _Box, columns: NDArray[np.integer[Any]]) -> None:
-        boxes = box.allowed[None].copy()
+        boxes = box.allowed[None]
         boxes[0, columns] = False
         box.alive = box.alive and bool(self._boxes.settle(boxes)[0])
-        box.allowed = boxes[0]
+        box.packed = np.packbits(boxes)
 
     def _part(self, box: _Box, number: int | None, node: int, first: int, *said: Any) -> None:
         """Boxes of columns of a node; with a number they take the box's place, and a column left out counts as it."""
         columns, fates, claimed, evidence = said
-        own, every = self._boxes.owner == node, np.arange(len(box.allowed))
+        own, every = self._boxes.owner == node, np.arange(box.size)
         boxes = box.allowed & np.where(own, every == columns[:, None], True)
         alive = self._boxes.settle(boxes) & box.alive
-        children = [replace(box, allowed=a, alive=bool(b), last=None) for a, b in zip(boxes, alive, strict=True)]
+        pairs = zip(np.packbits(boxes, axis=1), alive.tolist(), strict=True)
+        children = [replace(box, packed=bits, alive=some, last=None) for bits, some in pairs]
         bounds, _, roundings = self._bounds.prove(evidence, boxes[fates > 0])
         for child, *found in zip(np.array(children)[fates > 0], bounds.tolist(), roundings.tolist(), strict=True):
             child.value, child.rounding = max(found, [box.value, box.rounding])

@@ -1,6 +1,7 @@
 """The records of a tree file, as docs/tree-file.md has them; from the first on that is not whole, nothing counts."""
 
 import json
+import mmap
 import zlib
 from collections.abc import Iterator
 from enum import IntEnum
@@ -94,8 +95,10 @@ def _decoded(kind: int, p: _Payload) -> Any:
 
 def records(path: Path) -> Iterator[tuple[int, Any]]:
     """Kind and content of each record; the first is the header."""
-    data = path.read_bytes()
-    if data[:16] != BEGINS:
+    with path.open("rb") as file:
+        begins = file.read(16)
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if begins else b""
+    if begins != BEGINS:
         raise FormatError(f"{path} is no tree file of version 1. Give the folder of a --checkpoint.")
     at = 16
     while at + 9 <= len(data):
