@@ -51,7 +51,7 @@ class Problem:
 
     def __init__(self, header: dict[str, Any]) -> None:
         said = header["problem"]
-        self.score, self.gamma = said["score"], float(said.get("gamma", 0.0))
+        self.score, self.gamma = said["score"], float(Fraction(said.get("gamma", 0)))  # finite
         if self.score not in ("sm", "sbm", "loglik", "bic", "mdl", "bdeu") or header["side"] is not None:
             raise InputError(f"Score {self.score!r} with side constraints, or not from a table, is not verified.")
         self.by_margin = self.score in ("sm", "sbm")
@@ -107,9 +107,10 @@ class Problem:
                     told = [self.names[v] for v in sorted(wanted)]
                     raise FormatError(f"No candidate of the tree file stands for {name!r} with the parents {told}.")
                 if not self.by_margin and wanted not in options:
-                    found, others = self.local_score(samples, node, tuple(sorted(wanted))), [options[s] for s in inside]
-                    more = found.value + found.error + (cost.value + cost.error)[others].min()
-                    excess[node] = max(excess[node], more)
+                    others = [options[s] for s in inside]
+                    found = self.local_score(samples, node, tuple(sorted(wanted)))
+                    gain = found.minus(Enclosed(-cost.value[others], cost.error[others]))
+                    excess[node] = max(excess[node], (gain.value + gain.error).min())
         return SAFE * float(excess.sum())
 
     def family(self, samples: Samples, node: int, parents: Parents) -> Enclosed:

@@ -279,3 +279,17 @@ def test_a_best_structure_with_a_cycle_is_refused(example):
     records[-1] = INCUMBENT, struct.pack("<ddI", 0.0, 1e9, 3) + np.array(cyclic, dtype="<u4").tobytes()
     with pytest.raises(FormatError, match="has a cycle"):
         vouched(problem, header, records, folder)
+
+
+@pytest.mark.parametrize("where", ["gamma", "smoothing"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0, "much", None, [1]])
+def test_numbers_that_are_none_are_refused(where, value, example):
+    problem, parents, folder = example
+    header = problem.header()
+    header["problem"][where] = {"laplace": value} if where == "smoothing" else value
+    if where == "gamma" and value == -1.0:  # a margin that is asked for may be anything
+        other = SmallProblem(problem.rows, problem.cards, gamma=-1.0)
+        assert vouched(problem, header, problem.proof(parents), folder).bound >= other.best()[0]
+        return
+    with pytest.raises(FormatError, match="no proof that can be read"):
+        vouched(problem, header, problem.proof(parents), folder)
