@@ -164,8 +164,10 @@ class TreeRows:
     def forget_names(self) -> None:
         """The tree file begins again: nothing stands there yet."""
         self.known[:] = NAMELESS
-        for named in (*self.points.values(), *self.others.values()):
-            named.number = -1
+        for point in self.points.values():
+            point.number = -1
+        for other in self.others.values():
+            other.number = -1
 
     def forget(self, slot: int) -> None:
         """A slot is no longer in use."""
