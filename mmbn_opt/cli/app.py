@@ -31,6 +31,7 @@ from mmbn_opt.cli.sequences import sequences
 from mmbn_opt.cli.solvers import solvers
 from mmbn_opt.cli.streams import escape_what_cannot_be_shown
 from mmbn_opt.cli.structure import structure
+from mmbn_opt.cli.verify import verify
 from mmbn_opt.cli.wording import in_options, options_of, speak_of
 from mmbn_opt.exceptions import InputError, MissingDependencyError, MmbnError
 
@@ -113,6 +114,7 @@ app.command()(query)
 app.command()(compare)
 app.command()(reproduce)
 app.command()(export)
+app.command()(verify)
 app.command()(solvers)
 
 

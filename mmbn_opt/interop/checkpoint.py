@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from mmbn_opt._arrays import IntArray
 from mmbn_opt._budget import now
 from mmbn_opt._file_lock import FileLock, Held
 from mmbn_opt.exceptions import InputError
@@ -16,7 +17,7 @@ from mmbn_opt.interop._version import package_version
 from mmbn_opt.interop.atomic import ensure_directory, write_text_atomic
 from mmbn_opt.interop.tree_file import TreeFile
 from mmbn_opt.interop.tree_header import difference
-from mmbn_opt.programs.tree_progress import Progress
+from mmbn_opt.programs.tree_progress import Incumbent, Progress
 from mmbn_opt.programs.tree_records import Kind, text_of
 
 __all__ = ["LOCK", "STATUS", "TREE", "Checkpoint", "open_checkpoint"]
@@ -115,6 +116,17 @@ class Checkpoint:
         with suppress(OSError):  # of what could not be written the solver has told already
             self.write(Kind.END, payload)
         self._tell(self._last, json.loads(payload)["status"])
+
+    def answered(self, progress: Progress, choice: IntArray, status: str) -> None:
+        """The search was over before a solver was called: what it found."""
+        if self._file is None:
+            return
+        found = Incumbent(progress.seconds, progress.objective, choice)
+        with suppress(OSError):
+            self.write(Kind.INCUMBENT, found.encode())
+            self.write(Kind.PROGRESS, progress.encode())
+        self._last = progress
+        self.end(text_of({"status": status, "seconds": progress.seconds}))
 
     def _tell(self, progress: Progress | None, state: str) -> None:
         self._since = now()

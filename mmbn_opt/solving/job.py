@@ -1,11 +1,14 @@
 """A checked call of `solve`: starts, program, solver, model and certificate, within one wall budget."""
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import (
@@ -19,6 +22,7 @@ from mmbn_opt._budget import (
 from mmbn_opt._lazy import delegate
 from mmbn_opt.programs.base import Program, ProgramSize
 from mmbn_opt.programs.choice import ChoiceProgram
+from mmbn_opt.programs.tree_progress import Progress
 from mmbn_opt.results.result import Certificate, Result, Seconds
 from mmbn_opt.results.status import SolutionStatus, TerminationStatus
 from mmbn_opt.results.trace import BoundTrace
@@ -146,6 +150,8 @@ class Job:
                     solution = formulation.encode(state.best, state.kind)
                 certificate = self._certify(program, answer, solution, status, trace)
         raw_status = answer.raw_status if answer is not None else "solver not called"
+        if self.checkpoint is not None and answer is None and solution is not None:
+            self._keep(solution, status)
         if status is TerminationStatus.OPTIMAL and not certificate.ok:
             # Whoever is at fault: what cannot be certified is not called optimal.
             failed = "; ".join(map(str, certificate.failures))
@@ -177,6 +183,13 @@ class Job:
             multipliers=None if answer is None else answer.multipliers,
             solver_trace=None if answer is None else answer.trace,
         )
+
+    def _keep(self, solution: FloatArray, status: TerminationStatus) -> None:
+        """What was found before a solver was called, into the checkpoint."""
+        bounds, sign = self.state.bounds, self.state.formulation.sense.sign
+        primal, dual = (math.nan if b is None else sign * b for b in (bounds.primal_bound, bounds.dual_bound))
+        progress = Progress(self.state.budget.elapsed(), primal, dual, 0, 0)
+        self.checkpoint.answered(progress, np.flatnonzero(solution > 0.5), status.name)
 
     def _certify(
         self,

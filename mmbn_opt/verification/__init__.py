@@ -1,0 +1,5 @@
+"""A proof is checked again from the raw table, by code that shares nothing with what found it, roundings included."""
+
+from mmbn_opt.verification.verify import Verified, verify
+
+__all__ = ["Verified", "verify"]

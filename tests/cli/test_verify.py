@@ -1,0 +1,90 @@
+"""``mmbn-opt verify``: its words, its exit status, and what it notes in the folder of the run."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from small_proofs import taken_apart, tree_file
+from typer.testing import CliRunner
+
+import mmbn_opt as mm
+from mmbn_opt.cli.app import app
+from mmbn_opt.exceptions import InputError
+from mmbn_opt.verification.tree_file import Kind
+
+WORDS = "verified independently, rounding included"
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "mmbn_opt", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def run_here(*arguments):
+    """In this process; what `main` makes an exit status of 2 of is raised."""
+    return CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("verify")
+    mm.load_dataset("corral").to_csv(folder / "corral.csv", index=False)
+    process = run(
+        "structure", "-d", folder / "corral.csv", "-t", "class", "--p", "0.9", "-o", folder / "out",
+        "--solver", "branch_and_cut", "--checkpoint", folder / "run",
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    return folder
+
+
+def test_a_proof_is_verified_in_words_and_in_the_folder(solved):
+    process = run("verify", solved / "run", "--data", solved / "corral.csv")
+    assert process.returncode == 0, process.stderr
+    lines = process.stdout.splitlines()
+    assert lines[0].startswith("table: corral.csv, 128 rows")
+    assert {"score: sm", "gamma: 2.1972245773362196", "max_parents: 2", "A0: ('0', '1')"} <= set(lines)
+    assert "objective: 261.134800  bound: 261.134800  gap: 0.0000%" in lines
+    at = lines.index("certificate:")
+    assert lines[at + 1].startswith(f"  [ok] {WORDS}: no structure is worth more than 261.1347997")
+    assert lines[at + 2].startswith("  [ok] bound proved: the file says 261.1347997")
+    noted = json.loads((solved / "run" / "run.json").read_text(encoding="utf-8"))
+    assert next(iter(noted)) == "verified"
+    assert noted["verified"]["certificate"] == [line.strip() for line in lines[at + 1 :]]
+    assert noted["verified"]["bound"] == pytest.approx(261.1347997401562, abs=1e-6)
+    assert noted["verified"]["value"] == pytest.approx(261.1347997401562, abs=1e-9)
+    assert noted["state"] == "OPTIMAL"
+    again = run_here("verify", solved / "run" / "tree.mmbn", "--data", solved / "corral.csv")
+    assert again.stdout == process.stdout
+
+
+def test_another_row_is_named_and_the_status_tells(solved):
+    lines = (solved / "corral.csv").read_text(encoding="utf-8").splitlines()
+    first, rest = lines[40].split(",", 1)
+    lines[40] = f"{1 - int(first)},{rest}"
+    (solved / "other.csv").write_text("\n".join(lines), encoding="utf-8")
+    process = run("verify", solved / "run", "--data", solved / "other.csv")
+    assert process.returncode == 2
+    assert "line 41 differs from the data of the proof" in process.stderr
+    assert process.stdout == ""
+
+
+@pytest.mark.parametrize("what", ["folder", "table", "no proof"])
+def test_what_is_not_there_is_told(what, solved, tmp_path):
+    (tmp_path / "tree.mmbn").write_bytes(b"nothing of the kind")
+    folder = {"folder": solved / "nowhere", "table": solved / "run", "no proof": tmp_path}[what]
+    table = solved / ("nothing.csv" if what == "table" else "corral.csv")
+    told = {"folder": "There is no file", "table": "nothing.csv", "no proof": "is no tree file of version 1"}[what]
+    with pytest.raises(InputError, match=told):
+        run_here("verify", folder, "--data", table)
+
+
+def test_a_file_that_claims_more_than_it_proves_fails(solved, tmp_path):
+    header, records = taken_apart((solved / "run" / "tree.mmbn").read_bytes())
+    kept = [record for record in records if record[0] not in (Kind.BOUND, Kind.BRANCHING)]
+    assert len(kept) < len(records)
+    (tmp_path / "tree.mmbn").write_bytes(tree_file(header, kept))
+    result = run_here("verify", tmp_path, "--data", solved / "corral.csv")
+    assert result.exit_code == 1
+    assert "[FAILED] bound proved: the file says" in result.stdout
+    assert float(result.stdout.partition("bound: ")[2].split()[0]) > 261.1348
