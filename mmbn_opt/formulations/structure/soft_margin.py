@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..._arguments import checked_number
 from ..._arrays import FloatArray
-from ...exceptions import InputError, SizeLimitError
+from ...exceptions import InputError
 from ...heuristics.objectives import MarginLoss
 from ...networks.candidates import refuse_large_choice
 from ...networks.network import BayesianNetwork
@@ -22,8 +22,6 @@ from .base import StructureFormulation
 from .margin_term import DEFAULT_GROUPS, MarginTerm
 
 __all__ = ["BinarySoftMarginStructure", "MarginStructure", "SoftMarginStructure"]
-
-_MAX_INDEX_ENTRIES = 400_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +53,6 @@ class MarginStructure(StructureFormulation):
     def tables(self) -> MarginTables:
         """Margin coefficients of every column and merged sample."""
         self._refuse_tables()
-        entries = self.candidates.n_columns * self.merged.n_samples
-        if entries > _MAX_INDEX_ENTRIES:
-            raise SizeLimitError(
-                f"The margin tables of {self.candidates.n_columns:,} candidate parent sets and "
-                f"{self.merged.n_samples:,} samples would have {entries:,} entries; the limit is "
-                f"{_MAX_INDEX_ENTRIES:,}. Lower max_parents or drop features."
-            )
         return MarginTables.build(self.merged, self.candidates, self.prior, binary=self._binary)
 
     def _loss(self) -> MarginLoss:
@@ -93,7 +84,7 @@ class MarginStructure(StructureFormulation):
     def _score_part(self) -> tuple[sp.csr_array, FloatArray, FloatArray, FloatArray, float]:
         """``tau_m - sum_k alpha[k, m, c] eta_k <= 0``; minimise minus the weighted sum of tau."""
         tables, n_columns = self.tables, self.candidates.n_columns
-        varying = np.flatnonzero(tables.index.any(axis=1))
+        varying = np.flatnonzero(tables.lookup.first_row)
         dense = np.empty((tables.n_rows, len(varying)))
         for place, column in enumerate(varying):
             np.negative(tables.coefficients(int(column)), out=dense[:, place])
