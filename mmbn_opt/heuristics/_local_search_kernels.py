@@ -36,11 +36,12 @@ def best_replacement(
     column.
     """
     n_samples, n_classes = scores.shape
+    first_row, members, strides, codes = lookup.first_row, lookup.members, lookup.strides, lookup.codes
     own = np.empty(n_samples)
     rows = np.empty(TILE, dtype=np.int32)
     for start in range(0, n_samples, TILE):
         size = min(TILE, n_samples - start)
-        find_rows(lookup, old_column, start, size, rows)
+        find_rows(first_row[old_column], members, strides, old_column, codes, start, size, rows)
         for i in range(size):
             m, row = start + i, rows[i]
             label = labels[m]
@@ -57,7 +58,7 @@ def best_replacement(
         start = 0
         while start < n_samples and loss < best_loss:
             size = min(TILE, n_samples - start)
-            find_rows(lookup, column, start, size, rows)
+            find_rows(first_row[column], members, strides, column, codes, start, size, rows)
             for i in range(size):
                 m, row = start + i, rows[i]
                 margin = own[m] + table[row, labels[m]]
@@ -82,7 +83,7 @@ def add_column(table: FloatArray, lookup: EntryLookup, column: int, scores: Floa
     rows = np.empty(TILE, dtype=np.int32)
     for start in range(0, n_samples, TILE):
         size = min(TILE, n_samples - start)
-        find_rows(lookup, column, start, size, rows)
+        find_rows(lookup.first_row[column], lookup.members, lookup.strides, column, lookup.codes, start, size, rows)
         for i in range(size):
             for c in range(n_classes):
                 scores[start + i, c] += sign * table[rows[i], c]

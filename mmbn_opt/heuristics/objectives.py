@@ -66,7 +66,7 @@ class MarginLoss:
         self.steps += _CALL_STEPS + 100 * tables.n_samples  # mostly the sort
         # Costly samples first: a bad replacement is given up early.
         order = np.argsort(-losses, kind="stable")
-        self._lookup, self._scores = tables.lookup.of_samples(order), self._scores[order]
+        self._lookup, self._scores = tables.lookup.of_samples(order), np.take(self._scores, order, axis=0)
         self._labels, self._weight = tables.labels[order], tables.weight[order]
         return float(losses.sum())
 

@@ -54,7 +54,7 @@ class EntryLookup(NamedTuple):
     def of(cls, data: DiscreteDataset, candidates: CandidateParents, sizes: NDArray[np.int64]) -> "EntryLookup":
         """The lookup of candidates whose blocks of `sizes` entries follow one another from entry 1 on."""
         c, card = candidates.class_index, data.cardinalities
-        width = max(1, candidates.parent_array.shape[1])
+        width = max(2, candidates.parent_array.shape[1])
         members, strides = np.zeros((2, candidates.n_columns, width), dtype=np.int32)
         for column in np.flatnonzero(sizes).tolist():
             features = configuration(*candidates.columns[column], c)

@@ -9,7 +9,7 @@ from ..._arrays import FloatArray
 from ...heuristics.rivals import NOT_A_RIVAL, rival_score
 from ...scores.lookup import find_rows
 from ...scores.margins import EntryLookup
-from ._margin_kernels import TILE, add_columns
+from ._margin_kernels import AT_ONCE, TILE, add_columns
 
 IntArray = NDArray[np.int32]
 
@@ -39,7 +39,8 @@ def exchange_pass(
     scores = np.empty((TILE, width))
     rest = np.empty((TILE, width))
     own = np.empty(TILE)
-    rows = np.empty(TILE, dtype=np.int32)
+    rows = np.empty((AT_ONCE, TILE), dtype=np.int32)
+    seen = np.empty(TILE, dtype=np.int32)
     loss[:] = 0.0
     for start in range(first, last, TILE):
         size = min(TILE, last - start)
@@ -59,11 +60,12 @@ def exchange_pass(
                     own[i] = rest[i, label]
                     rest[i, label] = NOT_A_RIVAL
             for j in range(starts[node], starts[node + 1]):
-                find_rows(lookup, columns[j], start, size, rows)
+                k = columns[j]
+                find_rows(lookup.first_row[k], lookup.members, lookup.strides, k, lookup.codes, start, size, seen)
                 total = 0.0
                 for i in range(size):
                     m = start + i
-                    row = rows[i]
+                    row = seen[i]
                     margin = own[i] + table[row, labels[m]]
                     if not binary:
                         margin -= rival_score(rest[i], table[row])

@@ -14,6 +14,9 @@ IntArray = NDArray[np.int32]
 TILE = 256
 """Samples worked on at a time, so that their scores stay in the first cache."""
 
+AT_ONCE = 4
+"""Columns that are added together: as many as `add_columns` spells out."""
+
 
 @kernel(nogil=True)
 def add_columns(
@@ -34,18 +37,38 @@ def add_columns(
     `scores` has a column a class; for `binary` tables one, for the true class alone. `rows` is scratch space. See
     `margin_pass`.
     """
-    n_classes = table.shape[1]
-    for k in columns:
-        value = sign * x[k]
-        find_rows(lookup, k, start, size, rows)
+    n_classes, count = table.shape[1], len(columns)
+    for first in range(0, count, AT_ONCE):
+        some = min(AT_ONCE, count - first)
+        for j in range(some):
+            k = columns[first + j]
+            find_rows(lookup.first_row[k], lookup.members, lookup.strides, k, lookup.codes, start, size, rows[j])
+        if some < AT_ONCE:
+            for j in range(some):
+                value = sign * x[columns[first + j]]
+                if binary:
+                    for i in range(size):
+                        scores[i, 0] += value * table[rows[j, i], labels[start + i]]
+                else:
+                    for i in range(size):
+                        row = rows[j, i]
+                        for c in range(n_classes):
+                            scores[i, c] += value * table[row, c]
+            continue
+        # The same sums in the same order, but what they go into is fetched and written once.
+        x0, x1 = sign * x[columns[first]], sign * x[columns[first + 1]]
+        x2, x3 = sign * x[columns[first + 2]], sign * x[columns[first + 3]]
         if binary:
             for i in range(size):
-                scores[i, 0] += value * table[rows[i], labels[start + i]]
+                c = labels[start + i]
+                total = scores[i, 0] + x0 * table[rows[0, i], c] + x1 * table[rows[1, i], c]
+                scores[i, 0] = total + x2 * table[rows[2, i], c] + x3 * table[rows[3, i], c]
         else:
             for i in range(size):
-                row = rows[i]
+                r0, r1, r2, r3 = rows[0, i], rows[1, i], rows[2, i], rows[3, i]
                 for c in range(n_classes):
-                    scores[i, c] += value * table[row, c]
+                    total = scores[i, c] + x0 * table[r0, c] + x1 * table[r1, c]
+                    scores[i, c] = total + x2 * table[r2, c] + x3 * table[r3, c]
 
 
 @kernel(nogil=True)
@@ -76,7 +99,7 @@ def margin_pass(
     """
     n_classes = table.shape[1]
     scores = np.empty((TILE, 1 if binary else n_classes))
-    rows = np.empty(TILE, dtype=np.int32)
+    rows = np.empty((AT_ONCE, TILE), dtype=np.int32)
     loss[:] = 0.0
     intercept[:] = 0.0
     n_active = 0

@@ -119,7 +119,7 @@ class MarginTerm:
 
     def cuts(self, x: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
         """Values at `x`, and supergradients of all groups or of those that `wanted` picks by the values."""
-        from ._gradient_kernels import margin_gradients
+        from ._gradient_kernels import margin_gradients, number_kinds
 
         loss, intercept, found = self._pass(x)
         values = self.upper - loss
@@ -132,13 +132,17 @@ class MarginTerm:
             active, rival = active[places], rival[places]
             ends = np.concatenate([[0], np.cumsum(ends[groups + 1] - ends[groups])])
         lookup, labels, weight = self._lookup.of_samples(active), self._labels[active], self._weight[active]
+        number, kinds = np.empty((2, len(active)), dtype=np.int32)
+        kind_ends = np.empty(len(ends), dtype=np.intp)
+        number_kinds(labels, rival, self._table.shape[1], ends, number, kinds, kind_ends)
         gradients = np.zeros((len(groups), len(x)))
         shares = np.array_split(np.arange(len(self._sets.cells)), self._threads)
 
         def run(share: int) -> None:
             margin_gradients(
-                self._table, lookup, self._sets, labels, weight, rival, self._binary, ends, shares[share], gradients
-            )
+                self._table, lookup, self._sets, labels, weight, rival, self._binary, ends, number, kinds, kind_ends,
+                shares[share], gradients,
+            )  # fmt: skip
 
         self._map(run, self._threads)
         return GroupCuts(values, groups, (self.upper - intercept)[groups], gradients)
