@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import leave_in_time
+from mmbn_opt.data.counts import KeptCounts
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import SizeLimitError
 from mmbn_opt.networks.candidates import CandidateParents
@@ -38,10 +39,10 @@ class EntryLookup(NamedTuple):
         Features on which a column's entry depends, ascending; 0 in the places left over.
     strides : int32 array (n_columns, width)
         How far a state takes the entry; 0 where there is no such feature.
-    states : int32 array (n_features,)
-        How many each feature has.
-    codes : unsigned array (n_features, n_samples)
-        In the narrowest type that holds all states.
+    states : int32 array (n_nodes,)
+        How many each node has.
+    codes : unsigned array (n_nodes, n_samples)
+        The class last; see `narrow_columns`.
     """
 
     first_row: NDArray[np.int32]
@@ -51,7 +52,9 @@ class EntryLookup(NamedTuple):
     codes: NDArray[np.unsignedinteger[Any]]
 
     @classmethod
-    def of(cls, data: DiscreteDataset, candidates: CandidateParents, sizes: NDArray[np.int64]) -> "EntryLookup":
+    def of(
+        cls, data: DiscreteDataset, candidates: CandidateParents, sizes: NDArray[np.int64], codes: NDArray[Any]
+    ) -> "EntryLookup":
         """The lookup of candidates whose blocks of `sizes` entries follow one another from entry 1 on."""
         c, card = candidates.class_index, data.cardinalities
         width = max(2, candidates.parent_array.shape[1])
@@ -63,7 +66,7 @@ class EntryLookup(NamedTuple):
                 members[column, place], strides[column, place] = feature, stride_of[feature]
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]) + 1
         first_row = np.where(sizes > 0, starts, 0).astype(np.int32)
-        return cls(first_row, members, strides, np.array(card[:-1], dtype=np.int32), narrow_codes(data))
+        return cls(first_row, members, strides, np.array(card, dtype=np.int32), codes)
 
     def of_samples(self, order: NDArray[np.intp]) -> "EntryLookup":
         """The same lookup for some of the samples, in the order given."""
@@ -82,16 +85,6 @@ def configuration(node: int, parents: Sequence[int], class_index: int) -> list[i
     """Features whose states tell the entries of a column apart, the one that varies fastest last."""
     others = [p for p in parents if p != class_index]
     return others if node == class_index else [*others, node]
-
-
-def narrow_codes(data: DiscreteDataset) -> NDArray[np.unsignedinteger[Any]]:
-    """The features' codes, shape (n_features, n_samples), in the narrowest type that holds all states."""
-    if not data.n_features:
-        return np.zeros((1, data.n_samples), dtype=np.uint8)  # never looked at, but compiled code may point at it
-    codes: NDArray[np.unsignedinteger[Any]] = np.ascontiguousarray(
-        data.codes.T, dtype=np.min_scalar_type(max(data.cardinalities[:-1]) - 1)
-    )
-    return codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +116,8 @@ class MarginTables:
     ) -> "MarginTables":
         """Tables for every column of `candidates`; `data` should be aggregated."""
         sizes = cls.block_sizes(data, candidates)
-        lookup = EntryLookup.of(data, candidates, sizes)
+        count = KeptCounts(data)
+        lookup = EntryLookup.of(data, candidates, sizes, count.columns)
         # Entry 0: columns that are the same for every class.
         table = np.zeros((1 + int(sizes.sum()), data.n_classes))
         for column, (node, parents) in enumerate(candidates.columns):
@@ -131,7 +125,7 @@ class MarginTables:
                 continue
             leave_in_time()
             start = int(lookup.first_row[column])
-            table[start : start + int(sizes[column])] = cls._block(data, node, parents, smoothing, binary=binary)
+            table[start : start + int(sizes[column])] = cls._block(data, node, parents, smoothing, count, binary=binary)
         return cls(binary, table, lookup, data.target_codes.astype(np.int32), data.sample_weight)
 
     @staticmethod
@@ -173,14 +167,20 @@ class MarginTables:
 
     @staticmethod
     def _block(
-        data: DiscreteDataset, node: int, parents: Sequence[int], smoothing: Smoothing, *, binary: bool
+        data: DiscreteDataset,
+        node: int,
+        parents: Sequence[int],
+        smoothing: Smoothing,
+        count: KeptCounts,
+        *,
+        binary: bool,
     ) -> FloatArray:
         if binary:
-            own, rest = one_against_rest_log_cpt(data, node, parents, smoothing)
+            own, rest = one_against_rest_log_cpt(data, node, parents, smoothing, count)
             assert own is not None
             assert rest is not None
             return own - rest
-        table = estimate_log_cpt(data, node, parents, smoothing)
+        table = estimate_log_cpt(data, node, parents, smoothing, count)
         if node == data.n_features:
             return table
         cube = table.reshape(-1, data.n_classes, data.cardinalities[node])
@@ -195,6 +195,28 @@ class MarginTables:
             return self
         ratio = self.table[:, 0] - self.table[:, 1]
         return replace(self, binary=True, table=np.stack([ratio, -ratio], axis=1))
+
+    def sampled(self, count: int) -> "MarginTables":
+        """The same tables for about `count` of the samples, drawn evenly along their order and in proportion to weight.
+
+        Samples in the order of `DiscreteDataset.aggregate` are drawn from each class, and from rows that are alike, in
+        proportion. The weights that are left sum to what they did.
+
+        Examples
+        --------
+        >>> from mmbn_opt.networks.smoothing import Laplace
+        >>> data = DiscreteDataset.from_arrays([["a"], ["b"], ["a"], ["b"]] * 50, [0, 0, 1, 1] * 50)
+        >>> candidates = CandidateParents.for_margins(1, 1)
+        >>> tables = MarginTables.build(data, candidates, Laplace(1.0), binary=False)
+        >>> some = tables.sampled(20)
+        >>> some.n_samples, float(some.weight.sum())
+        (20, 200.0)
+        """
+        ends = np.cumsum(self.weight)
+        ticks = (np.arange(count) + 0.5) * (ends[-1] / count)
+        rows, times = np.unique(np.searchsorted(ends, ticks), return_counts=True)
+        weight = times * (ends[-1] / count)
+        return replace(self, lookup=self.lookup.of_samples(rows), labels=self.labels[rows], weight=weight)
 
     @property
     def n_columns(self) -> int:

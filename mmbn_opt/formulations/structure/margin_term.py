@@ -5,7 +5,8 @@ point, with c*(m) the nearest rival and A_g the samples of group g below gamma,
 
 ``f_g(y) <= gamma n(g without A_g) + sum_{m in A_g} n_m alpha[., ., m, c*(m)] . y``
 
-for every y, since each term is one affine piece of a minimum. Tables and the samples' codes replace alpha, which is never formed.
+for every y, since each term is one affine piece of a minimum. Tables and the samples' codes replace alpha, which is
+never formed.
 """
 
 from collections.abc import Callable
@@ -171,6 +172,10 @@ class MarginTerm:
     def regrouped(self, n_groups: int, threads: int = 1) -> "MarginTerm":
         """The same sum over another number of groups, computed by `threads` threads."""
         return MarginTerm(self._tables, self._gamma, n_groups, threads)
+
+    def sampled(self, n_parts: int) -> "MarginTerm":
+        """The sum over about `n_parts` samples, drawn evenly; see `ConcaveTerm.sampled`."""
+        return MarginTerm(self._tables.sampled(n_parts), self._gamma, self._n_groups, self._threads)
 
 
 @cache

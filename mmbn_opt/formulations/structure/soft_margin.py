@@ -1,5 +1,6 @@
 """The soft margin and the binary soft margin of a structure as mixed-integer programs."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from ..._arguments import checked_number
 from ..._arrays import FloatArray
 from ...exceptions import InputError
+from ...heuristics.local_search import LocalSearch
 from ...heuristics.objectives import MarginLoss
 from ...networks.candidates import refuse_large_choice
 from ...networks.network import BayesianNetwork
@@ -18,10 +20,15 @@ from ...networks.smoothing import Dirichlet, Laplace
 from ...programs.base import ProgramKind
 from ...scores.margins import MAX_MARGIN_CELLS, MarginTables
 from ...scores.predictive import binary_soft_margin, log_odds, soft_margin
+from ..base import Start
 from .base import StructureFormulation
 from .margin_term import DEFAULT_GROUPS, MarginTerm
 
 __all__ = ["BinarySoftMarginStructure", "MarginStructure", "SoftMarginStructure"]
+
+
+MANY_SAMPLES = 131_072
+"""Merged samples above which searches without proof look at half as many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +63,22 @@ class MarginStructure(StructureFormulation):
         return MarginTables.build(self.merged, self.candidates, self.prior, binary=self._binary)
 
     def _loss(self) -> MarginLoss:
-        return MarginLoss(self.tables, self.gamma)
+        """What searches without proof minimise: over many samples a part of them says where to look."""
+        tables = self.tables
+        many = tables.n_samples > MANY_SAMPLES
+        return MarginLoss(tables.sampled(MANY_SAMPLES // 2) if many else tables, self.gamma)
+
+    def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
+        """Those of every structure formulation, and over many samples a last descent over all of them."""
+        last: Start | None = None
+        for last in super().starts(seed=seed, deadline=deadline):
+            yield last
+        if last is None or self.tables.n_samples <= MANY_SAMPLES or self.broken(last.model.structure) is not None:
+            return
+        whole = MarginLoss(self.tables, self.gamma)
+        search = LocalSearch(self.candidates, whole, seed=seed, max_kicks=0, deadline=deadline, side=self.side)
+        for choice, _ in search.run(self.choice_of(last.model.structure)):
+            yield Start(self.model_of(self.structure_of(choice)), "local_search")
 
     @cached_property
     def _row_labels(self) -> list[str]:
@@ -66,7 +88,8 @@ class MarginStructure(StructureFormulation):
         return [f"row {number}" for number in first.tolist()]
 
     def _score_column_names(self, count: int) -> list[str]:
-        return [f"tau[{label}]" for label in self._row_labels[:count]]
+        # The projected program has no such columns, and finding the first of equal rows takes long.
+        return [f"tau[{label}]" for label in self._row_labels[:count]] if count else []
 
     def _score_row_names(self) -> list[str]:
         if self._binary:

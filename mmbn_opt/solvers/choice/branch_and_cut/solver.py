@@ -23,6 +23,7 @@ from ._effort import cut_steps
 from ._incumbent import Incumbent
 from ._pool import RowPool, Slots
 from ._race import Race
+from ._rehearsal import MANY_PARTS, Rehearsal, rehearse
 from ._root import RootPoint, root_rounds
 from ._search import Search
 from ._settings import Branching, SearchSettings
@@ -35,6 +36,9 @@ WIDE_ROOT_GAP = 0.05
 
 MANY_SAMPLES = 1800
 """Above, a pass over the samples costs more than a pivot, and few rounds of many cuts cost less than many of few."""
+
+ROOT_TOLERANCE = 1e-7
+"""Relative violation from which on a cut is worth its place at the root."""
 
 REPORT_SEC = 0.5
 """How often the bound of the open boxes is reported when nothing else happens."""
@@ -201,12 +205,14 @@ class _Run(Journal):
                     "root_sec": self.budget.elapsed(),
                 }
                 return "closed by a maximum branching"
-        self._solve_root()
+        rehearsal = self._rehearse()
+        if rehearsal is not None and rehearsal.gap > WIDE_ROOT_GAP and self.more_groups > self.pool.n_groups:
+            self._lay_out_anew()
+            rehearsal = self._rehearse()
+        self._solve_root(rehearsal)
         if self._wants_more_groups():
-            known = self.incumbent.x
-            self._lay_out(self.more_groups)
-            self.incumbent.resume(known)
-            self._solve_root()
+            self._lay_out_anew()
+            self._solve_root(rehearsal)
         root = self.root
         if self.tree.bound == math.inf:
             self.tree.close()
@@ -252,16 +258,39 @@ class _Run(Journal):
         gap = self.incumbent.loss - self.tree.value
         return WIDE_ROOT_GAP * abs(self.incumbent.loss + self.constant) < gap < math.inf
 
-    def _solve_root(self) -> None:
+    def _lay_out_anew(self) -> None:
+        """More groups, and go on from what is known."""
+        known = self.incumbent.x
+        self._lay_out(self.more_groups)
+        self.incumbent.resume(known)
+
+    def _rehearse(self) -> Rehearsal | None:
+        """The root on some of the samples, where there are many: where to ask for cuts."""
+        if self.term is None or self.term.n_parts <= MANY_PARTS:
+            return None
+        return rehearse(
+            self.program, self.term, self.pool.separator, self.incumbent.x, budget=self.budget, check=self.check,
+            tolerance=ROOT_TOLERANCE,
+        )  # fmt: skip
+
+    def _solve_root(self, rehearsal: Rehearsal | None) -> None:
         self.root = None  # a point of an earlier layout numbers other rows
-        tolerance = 1e-7
-        rounds = root_rounds(self.pool, self.tree.allowed, self.incumbent.x, budget=self.budget, tolerance=tolerance)
+        points, rows = ((), ()) if rehearsal is None else (rehearsal.points, rehearsal.rows)
+        rounds = root_rounds(
+            self.pool, self.tree.allowed, self.incumbent.x, budget=self.budget, tolerance=ROOT_TOLERANCE,
+            points=points, rows=rows,
+        )  # fmt: skip
         count, reported = 0, -math.inf
         for point in rounds:
             count += 1
             self.root = point
             self.incumbent.effort.search += self._round_steps(point.x)
             self.tree.prove(point.slots, point.lam)
+            if count == 1:
+                reported = self.tree.value
+                self._report(reported)  # before the heuristic, which may take long on many samples
+            if rehearsal is not None and self.hub is not None and count in (1, 4, 16):
+                self._branch_at_root(point.slots, point.lam)
             if count in (1, 4, 16) or point.done:
                 self.incumbent.consider(point.x)
             gap = self.incumbent.loss - self.tree.value
