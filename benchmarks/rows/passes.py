@@ -97,7 +97,8 @@ def in_turn(name: str, folder: Path, checkouts: list[Path], rounds: int = 7) -> 
         )
     for _ in range(rounds):
         for child, checkout in zip(children, checkouts, strict=True):
-            assert child.stdin is not None and child.stdout is not None
+            assert child.stdin is not None
+            assert child.stdout is not None
             print(file=child.stdin, flush=True)
             found.append({"set": name, "checkout": checkout.name, **json.loads(child.stdout.readline())})
     for child in children:

@@ -16,6 +16,7 @@ from mmbn_opt.data.columns import frame_of_array, left_out
 from mmbn_opt.data.findings import Finding, tell
 from mmbn_opt.data.frames import as_frame, as_pandas
 from mmbn_opt.data.inspection import feature_findings, label_findings, refuse_fractions, refuse_quantity
+from mmbn_opt.data.merging import equal_rows
 from mmbn_opt.data.unseen import UNSEEN, Unseen, warn_of_unseen
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.data.weights import checked_weight
@@ -266,16 +267,12 @@ class DiscreteDataset:
 
     def aggregate(self) -> "DiscreteDataset":
         """Merge equal rows; weights add up. The order of the result does not depend on the order of the rows."""
-        table = np.column_stack([self.target_codes, self.codes])
-        narrow = np.ascontiguousarray(table, dtype=np.int16 if max(self.cardinalities) < 2**15 else np.int32).byteswap()
-        keys = narrow.view(np.dtype((np.void, narrow.dtype.itemsize * narrow.shape[1]))).ravel()
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        summed = np.bincount(inverse.ravel(), weights=self.sample_weight, minlength=len(first))
-        weight = np.asarray(summed, dtype=np.float64)
+        columns = (self.target_codes, *self.codes.T)
+        rows, weight = equal_rows(columns, (self.n_classes, *self.cardinalities[:-1]), self.sample_weight)
         return replace(
             self,
-            codes=np.asfortranarray(self.codes[first]),
-            target_codes=self.target_codes[first],
+            codes=np.take(self.codes.T, rows, axis=1).T,
+            target_codes=self.target_codes[rows],
             sample_weight=weight,
         )
 

@@ -17,7 +17,7 @@ from ._pool import RowPool
 from ._root import RootPoint, root_rounds
 from .clusters import ClusterSeparator
 
-__all__ = ["MANY_PARTS", "Rehearsal", "rehearse"]
+__all__ = ["Rehearsal", "rehearse"]
 
 MANY_PARTS = 131_072
 """Samples above which the root is rehearsed on half as many."""
@@ -57,7 +57,7 @@ def rehearse(
     check: Callable[[], None],
     tolerance: float,
 ) -> Rehearsal | None:
-    """Solve the root over a sample of the parts of `term`; None where not even one round was possible.
+    """Solve the root over a sample of the parts of `term`; None where there are few, or no round was possible.
 
     Parameters
     ----------
@@ -71,6 +71,8 @@ def rehearse(
         Called after every round; ends the search by raising.
     tolerance : float
     """
+    if term.n_parts <= MANY_PARTS:
+        return None
     sampled = term.sampled(MANY_PARTS // 2)
     pool = RowPool(program, sampled, separator, TreeProof(program, sampled))
     least = np.inf if centre is None else pool.loss(centre)

@@ -23,7 +23,7 @@ from ._effort import cut_steps
 from ._incumbent import Incumbent
 from ._pool import RowPool, Slots
 from ._race import Race
-from ._rehearsal import MANY_PARTS, Rehearsal, rehearse
+from ._rehearsal import Rehearsal, rehearse
 from ._root import RootPoint, root_rounds
 from ._search import Search
 from ._settings import Branching, SearchSettings
@@ -266,7 +266,7 @@ class _Run(Journal):
 
     def _rehearse(self) -> Rehearsal | None:
         """The root on some of the samples, where there are many: where to ask for cuts."""
-        if self.term is None or self.term.n_parts <= MANY_PARTS:
+        if self.term is None:
             return None
         return rehearse(
             self.program, self.term, self.pool.separator, self.incumbent.x, budget=self.budget, check=self.check,
