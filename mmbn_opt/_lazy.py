@@ -37,6 +37,7 @@ _DELEGATES = {
     "reasons_of": "mmbn_opt.display.reasons",
     "write_bif": "mmbn_opt.interop.bif",
     "read_bif": "mmbn_opt.interop.bif",
+    "dataset_of_parquet": "mmbn_opt.data.by_column",
     "save_network": "mmbn_opt.interop.json_model",
     "load_network": "mmbn_opt.interop.json_model",
     "save_sequence_model": "mmbn_opt.interop.sequence_json",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...._arrays import FloatArray
 from ....programs.choice import ChoiceProgram, ConcaveTerm, WantedGroups
+from ....programs.side import SideRow
 from ....programs.tree_proof import TreeProof
 from .clusters import ClusterSeparator
 
@@ -180,12 +181,12 @@ class RowPool:
 
     def rows_named(self, names: Iterable[Hashable]) -> Slots:
         """Rows of another pool of the same program, by the names that they have there."""
-        slots = [
-            self.cluster(np.frombuffer(name, dtype=np.bool_))
-            if isinstance(name, bytes)
-            else self._named(name, partial(self.proof.set_side_row, wanted=name))
-            for name in names
-        ]
+        slots = []
+        for name in names:
+            if isinstance(name, SideRow):
+                slots.append(self._named(name, partial(self.proof.set_side_row, wanted=name)))
+            elif isinstance(name, bytes):
+                slots.append(self.cluster(np.frombuffer(name, dtype=np.bool_)))
         return np.array(slots, dtype=np.int64)
 
     def structure_rows(self, x: FloatArray, tolerance: float | None = None) -> Slots:
