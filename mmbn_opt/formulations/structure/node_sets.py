@@ -44,8 +44,8 @@ class NodeSets(NamedTuple):
         >>> from mmbn_opt import DiscreteDataset, SoftMarginStructure
         >>> data = DiscreteDataset.from_arrays([["a", "u"], ["b", "v"]] * 3, [0, 1] * 3)
         >>> sets = NodeSets.of(SoftMarginStructure(data).tables.lookup)
-        >>> sets.cells.tolist(), np.diff(sets.start).tolist()  # none, each alone, both together
-        ([1, 2, 2, 4], [1, 2, 2, 3])
+        >>> sets.cells.tolist(), np.diff(sets.start).tolist()  # of none, the first, both, the second
+        ([1, 2, 4, 2], [1, 2, 3, 2])
         """
         varying = np.flatnonzero(lookup.first_row)
         features = np.where(lookup.strides[varying] > 0, lookup.members[varying], -1)
