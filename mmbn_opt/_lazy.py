@@ -39,6 +39,7 @@ _DELEGATES = {
     "tree_header": "mmbn_opt.interop.tree_header",
     "write_bif": "mmbn_opt.interop.bif",
     "read_bif": "mmbn_opt.interop.bif",
+    "dataset_of_parquet": "mmbn_opt.data.by_column",
     "save_network": "mmbn_opt.interop.json_model",
     "load_network": "mmbn_opt.interop.json_model",
     "save_sequence_model": "mmbn_opt.interop.sequence_json",

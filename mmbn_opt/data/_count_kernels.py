@@ -1,13 +1,44 @@
 """Compiled sums over contingency tables, many tables in one pass; imported only when tables are counted."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt._arrays import FloatArray, kernel
+from mmbn_opt._arrays import FloatArray, IntArray, kernel
 
-__all__ = ["cell_sums"]
+__all__ = ["add_to_cells", "cell_sums"]
+
+_BLOCK = 4096
+"""Samples whose joint codes are made at a time: they stay in the first cache."""
+
+
+@kernel(nogil=True)
+def add_to_cells(
+    columns: NDArray[np.unsignedinteger[Any]], nodes: IntArray, card: IntArray, weight: FloatArray, counts: FloatArray
+) -> None:
+    """Add the weight of every sample to its cell of the table over `nodes`, flat, the last node fastest.
+
+    Parameters
+    ----------
+    columns : unsigned array (n_nodes, n_samples)
+    nodes : int64 array (n_members,)
+    card : int64 array (n_nodes,)
+    weight : float64 array (n_samples,)
+    counts : float64 array (n_cells,)
+    """
+    cells = np.empty(_BLOCK, dtype=np.int64)
+    for start in range(0, len(weight), _BLOCK):
+        share = weight[start : start + _BLOCK]
+        cell = cells[: len(share)]
+        cell[:] = 0
+        for node in nodes:
+            states, values = card[node], columns[node, start : start + _BLOCK]
+            for i in range(len(cell)):
+                cell[i] = cell[i] * states + values[i]
+        for i in range(len(cell)):
+            counts[cell[i]] += share[i]
 
 
 @kernel(nogil=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,15 @@ from mmbn_opt._budget import leave_in_time
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import SizeLimitError
 
-__all__ = ["contingency", "joint_codes", "refuse_large_network", "refuse_large_tables", "sums_over_cells"]
+__all__ = [
+    "KeptCounts",
+    "contingency",
+    "joint_codes",
+    "narrow_columns",
+    "refuse_large_network",
+    "refuse_large_tables",
+    "sums_over_cells",
+]
 
 MAX_TABLE_CELLS = 50_000_000
 """Largest table that is counted: 0.4 GB, and a few times that while it is made."""
@@ -22,6 +31,8 @@ MAX_NETWORK_CELLS = 50_000_000
 
 _BLOCK_STEPS = 2e7
 """Elementary steps between two looks at the clock: some 50 ms."""
+
+_LARGEST_KEPT = 1_000_000
 
 _LARGEST_LOOKUP = 1_000_000
 """Entries of a table of ``n log n``; above, the logarithm is taken each time."""
@@ -61,6 +72,60 @@ def contingency(data: DiscreteDataset, nodes: Sequence[int]) -> FloatArray:
     _refuse_table(data, nodes, cells)
     counts = np.bincount(joint_codes(data, nodes), weights=data.sample_weight, minlength=cells)
     return np.asarray(counts, dtype=np.float64).reshape(shape)
+
+
+class KeptCounts:
+    """`contingency` of one data set for many overlapping lists of nodes: a set is counted once, in whatever order.
+
+    The codes are read a byte each. Tables above a million cells are counted each time they are asked for.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+
+    Attributes
+    ----------
+    columns : unsigned array (n_nodes, n_samples)
+        What is read: see `narrow_columns`.
+
+    Examples
+    --------
+    >>> data = DiscreteDataset.from_arrays([["x"], ["y"], ["x"]], ["no", "yes", "yes"])
+    >>> count = KeptCounts(data)
+    >>> count([0, 1]).tolist(), count([1, 0]).tolist()
+    ([[1.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 1.0]])
+    """
+
+    def __init__(self, data: DiscreteDataset) -> None:
+        self._data = data
+        self.columns = narrow_columns(data)
+        self._card = np.array(data.cardinalities, dtype=np.int64)
+        self._kept: dict[tuple[int, ...], FloatArray] = {}
+
+    def __call__(self, nodes: Sequence[int]) -> FloatArray:
+        """Weighted counts over the joint states of `nodes`, one axis a node."""
+        from mmbn_opt.data._count_kernels import add_to_cells
+
+        key = tuple(sorted(nodes))
+        table = self._kept.get(key)
+        if table is None:
+            shape = self._card[list(key)]
+            cells = prod(shape.tolist())
+            _refuse_table(self._data, key, cells)
+            counts = np.zeros(cells)
+            add_to_cells(self.columns, np.array(key, dtype=np.int64), self._card, self._data.sample_weight, counts)
+            table = counts.reshape(shape)
+            if cells <= _LARGEST_KEPT:
+                self._kept[key] = table
+        return table.transpose([key.index(node) for node in nodes])
+
+
+def narrow_columns(data: DiscreteDataset) -> NDArray[np.unsignedinteger[Any]]:
+    """Codes of all nodes, the class last, shape (n_features + 1, n_samples), in the narrowest type that holds them."""
+    kind = np.min_scalar_type(max(data.cardinalities) - 1)
+    columns: NDArray[np.unsignedinteger[Any]] = np.empty((data.n_features + 1, data.n_samples), dtype=kind)
+    columns[:-1], columns[-1] = data.codes.T, data.target_codes
+    return columns
 
 
 def sums_over_cells(data: DiscreteDataset, sets: NDArray[np.int32], ess: float | None = None) -> FloatArray:

@@ -1,7 +1,8 @@
 """Discrete data sets: integer codes beside the names and labels that they stand for."""
 
 import logging
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -12,10 +13,12 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arguments import check_arguments, check_fields, choice_of, listed, shown
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt._lazy import delegate
 from mmbn_opt.data.columns import frame_of_array, left_out
 from mmbn_opt.data.findings import Finding, tell
-from mmbn_opt.data.frames import as_frame, as_pandas
+from mmbn_opt.data.frames import as_pandas, check_columns, named_by_text
 from mmbn_opt.data.inspection import feature_findings, label_findings, refuse_fractions, refuse_quantity
+from mmbn_opt.data.merging import equal_rows
 from mmbn_opt.data.unseen import UNSEEN, Unseen, warn_of_unseen
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.data.weights import checked_weight
@@ -182,6 +185,34 @@ class DiscreteDataset:
         return replace(data, n_dropped=n_dropped, remarks=remarks)
 
     @classmethod
+    def from_parquet(
+        cls,
+        path: str | os.PathLike[str],
+        target: str,
+        *,
+        missing: MissingPolicy = "error",
+        kinds: Mapping[str, Any] | None = None,
+        ignore: Iterable[str] | str = (),
+    ) -> "DiscreteDataset":
+        """The rows of a Parquet file, or of a folder of such files, merged: as `prepare` does it, column by column.
+
+        Parameters
+        ----------
+        path : path-like
+            A folder's files are taken in the order of their names, in folders within it too.
+        target, missing, ignore
+            As in `from_frame`.
+        kinds : mapping of column name to {"categorical", "numeric"}, or None
+            As in `prepare`: numeric columns are cut by MDLP over all rows.
+        """
+        check_arguments(cls.from_parquet, locals())
+        unwanted = frozenset(map(str, [ignore] if isinstance(ignore, str) else ignore))
+        data: DiscreteDataset = delegate("dataset_of_parquet")(
+            path, str(target), missing=missing, kinds=kinds, ignore=unwanted
+        )
+        return data
+
+    @classmethod
     def from_variables(
         cls,
         frame: Any,
@@ -266,16 +297,12 @@ class DiscreteDataset:
 
     def aggregate(self) -> "DiscreteDataset":
         """Merge equal rows; weights add up. The order of the result does not depend on the order of the rows."""
-        table = np.column_stack([self.target_codes, self.codes])
-        narrow = np.ascontiguousarray(table, dtype=np.int16 if max(self.cardinalities) < 2**15 else np.int32).byteswap()
-        keys = narrow.view(np.dtype((np.void, narrow.dtype.itemsize * narrow.shape[1]))).ravel()
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        summed = np.bincount(inverse.ravel(), weights=self.sample_weight, minlength=len(first))
-        weight = np.asarray(summed, dtype=np.float64)
+        columns = (self.target_codes, *self.codes.T)
+        rows, weight = equal_rows(columns, (self.n_classes, *self.cardinalities[:-1]), self.sample_weight)
         return replace(
             self,
-            codes=np.asfortranarray(self.codes[first]),
-            target_codes=self.target_codes[first],
+            codes=np.take(self.codes.T, rows, axis=1).T,
+            target_codes=self.target_codes[rows],
             sample_weight=weight,
         )
 
@@ -302,16 +329,6 @@ class DiscreteDataset:
             raise InputError('The data have missing cells; build them with missing="drop" or missing="state".')
 
 
-def check_columns(frame: pd.DataFrame, target: str | None) -> None:
-    """Raise `InputError` when names repeat or the target is absent."""
-    names = [str(c) for c in frame.columns]
-    repeated = sorted({n for n in names if names.count(n) > 1})
-    if repeated:
-        raise InputError(f"Column names must be distinct; repeated: [{listed(repeated)}]. Rename or drop the copies.")
-    if target is not None and target not in frame.columns:
-        raise InputError(f"There is no target column {shown(target)}; the columns are [{listed(names)}].")
-
-
 def encode_features(frame: pd.DataFrame, features: Sequence[DiscreteVariable], *, unseen: Unseen = "error") -> IntArray:
     """Codes (n_samples, n_features) of a frame's columns, matched by name; labels never seen become -1 or an error."""
     choice_of("unseen", unseen, UNSEEN)
@@ -325,24 +342,6 @@ def encode_features(frame: pd.DataFrame, features: Sequence[DiscreteVariable], *
     if unseen == "warn":
         warn_of_unseen(frame, features, codes)
     return codes
-
-
-def named_by_text(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with column names as strings and numbers in the machine's byte order (a view where both are so)."""
-    frame = as_frame(frame)
-    named = frame.set_axis([str(c) for c in frame.columns], axis=1)
-    foreign = {
-        j: dtype.newbyteorder("=")
-        for j, dtype in enumerate(named.dtypes)
-        if isinstance(dtype, np.dtype) and not dtype.isnative
-    }
-    if foreign:
-        # By position, since names may repeat; pandas cannot look values of the other byte order up.
-        columns = [
-            named.iloc[:, j].astype(foreign[j]) if j in foreign else named.iloc[:, j] for j in range(len(named.columns))
-        ]
-        named = pd.concat(columns, axis=1)
-    return named
 
 
 def complete_target(frame: pd.DataFrame, target: str, *, missing: str = "error") -> pd.Series:

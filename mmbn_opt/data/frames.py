@@ -7,9 +7,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mmbn_opt._arguments import listed, shown
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["as_frame", "as_pandas", "n_rows_of", "objects_of", "rows_of", "with_columns"]
+__all__ = [
+    "as_frame",
+    "as_pandas",
+    "check_columns",
+    "n_rows_of",
+    "named_by_text",
+    "objects_of",
+    "rows_of",
+    "with_columns",
+]
 
 
 def as_pandas(table: Any) -> Any:
@@ -132,3 +142,31 @@ def _column(series: Any) -> Any:
     cells = np.empty(len(series), dtype=object)
     cells[:] = series.to_list()
     return cells
+
+
+def named_by_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with column names as strings and numbers in the machine's byte order (a view where both are so)."""
+    frame = as_frame(frame)
+    named = frame.set_axis([str(c) for c in frame.columns], axis=1)
+    foreign = {
+        j: dtype.newbyteorder("=")
+        for j, dtype in enumerate(named.dtypes)
+        if isinstance(dtype, np.dtype) and not dtype.isnative
+    }
+    if foreign:
+        # By position, since names may repeat; pandas cannot look values of the other byte order up.
+        columns = [
+            named.iloc[:, j].astype(foreign[j]) if j in foreign else named.iloc[:, j] for j in range(len(named.columns))
+        ]
+        named = pd.concat(columns, axis=1)
+    return named
+
+
+def check_columns(frame: pd.DataFrame, target: str | None) -> None:
+    """Raise `InputError` when names repeat or the target is absent."""
+    names = [str(c) for c in frame.columns]
+    repeated = sorted({n for n in names if names.count(n) > 1})
+    if repeated:
+        raise InputError(f"Column names must be distinct; repeated: [{listed(repeated)}]. Rename or drop the copies.")
+    if target is not None and target not in frame.columns:
+        raise InputError(f"There is no target column {shown(target)}; the columns are [{listed(names)}].")

@@ -35,7 +35,7 @@ from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.data.weights import as_counts, checked_weight
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["Kind", "Preparation", "column_kinds", "prepare"]
+__all__ = ["Kind", "Preparation", "column_kinds", "preparation_of", "prepare"]
 
 Kind = Literal["categorical", "numeric"]
 MAX_INTEGER_STATES = 10
@@ -179,6 +179,24 @@ def prepare(
     ('(-inf, 4.75]', '(4.75, inf)')
     """
     check_arguments(prepare, locals())
+    found = preparation_of(
+        frame, target, kinds=kinds, missing=missing, discretize=discretize, sample_weight=sample_weight, ignore=ignore
+    )
+    tell(found.remarks)
+    return found
+
+
+def preparation_of(
+    frame: Any,
+    target: str,
+    *,
+    kinds: Mapping[str, Kind] | None = None,
+    missing: MissingPolicy = "error",
+    discretize: bool = True,
+    sample_weight: Any = None,
+    ignore: Iterable[str] | str = (),
+) -> Preparation:
+    """What `prepare` returns, and nothing in the log: for tables that come in parts. Parameters are those of it."""
     target = str(target)
     frame = left_out(named_by_text(frame), ignore, target)
     check_columns(frame, target)
@@ -221,7 +239,6 @@ def prepare(
         *feature_findings(raw, variables, data.codes, commas),
         *label_findings(labels, target, weight, unlabelled=int(frame[target].isna().sum())),
     )
-    tell(remarks)
     numbers = {name: table[name].to_numpy(dtype=np.float64) for name in numeric}
     return Preparation(replace(data, n_dropped=n_rows - len(table), remarks=remarks), found, missing, numbers)
 

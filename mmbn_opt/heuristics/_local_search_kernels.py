@@ -5,14 +5,19 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray, kernel
 from mmbn_opt.heuristics.rivals import NOT_A_RIVAL, rival_score
+from mmbn_opt.scores.lookup import find_rows
+from mmbn_opt.scores.margins import EntryLookup
 
 IntArray = NDArray[np.int32]
+
+TILE = 256
+"""Samples whose entries are looked up at a time: few, since most columns are given up early."""
 
 
 @kernel(nogil=True)
 def best_replacement(
     table: FloatArray,
-    index: IntArray,
+    lookup: EntryLookup,
     labels: IntArray,
     weight: FloatArray,
     gamma: float,
@@ -20,42 +25,51 @@ def best_replacement(
     scores: FloatArray,
     old_column: int,
     columns: NDArray[np.intp],
-    order: NDArray[np.intp],
     cutoff: float,
     rest: FloatArray,
 ) -> tuple[int, float, int]:
     """Column of `columns` that gives the least loss in place of `old_column`; (-1, cutoff) when none is below `cutoff`.
 
     Third comes how many samples were looked at, over all columns. The loss is
-    ``sum_m n_m (gamma - min(gamma, margin_m))``; a column is given up once its partial sum reaches the best. `rest`,
-    (n_samples, n_classes), is scratch space: scores without the old column, in the given order.
+    ``sum_m n_m (gamma - min(gamma, margin_m))``; a column is given up once its partial sum reaches the best, which is
+    soon where costly samples come first. `rest`, (n_samples, n_classes), is scratch space: scores without the old
+    column.
     """
     n_samples, n_classes = scores.shape
+    first_row, members, strides, codes = lookup.first_row, lookup.members, lookup.strides, lookup.codes
     own = np.empty(n_samples)
-    for i in range(n_samples):
-        m = order[i]
-        row, label = index[old_column, m], labels[m]
-        own[i] = scores[m, label] - table[row, label]
-        if not binary:
-            for c in range(n_classes):
-                rest[i, c] = scores[m, c] - table[row, c]
-            rest[i, label] = NOT_A_RIVAL
+    rows = np.empty(TILE, dtype=np.int32)
+    for start in range(0, n_samples, TILE):
+        size = min(TILE, n_samples - start)
+        find_rows(first_row[old_column], members, strides, old_column, codes, start, size, rows)
+        for i in range(size):
+            m, row = start + i, rows[i]
+            label = labels[m]
+            own[m] = scores[m, label] - table[row, label]
+            if not binary:
+                for c in range(n_classes):
+                    rest[m, c] = scores[m, c] - table[row, c]
+                rest[m, label] = NOT_A_RIVAL
     best_column, best_loss = -1, cutoff
     looked = n_samples
     for column in columns:
         loss = 0.0
         seen = n_samples
-        for i in range(n_samples):
-            m = order[i]
-            row = index[column, m]
-            margin = own[i] + table[row, labels[m]]
-            if not binary:
-                margin -= rival_score(rest[i], table[row])
-            if margin < gamma:
-                loss += weight[m] * (gamma - margin)
-                if loss >= best_loss:
-                    seen = i + 1
-                    break
+        start = 0
+        while start < n_samples and loss < best_loss:
+            size = min(TILE, n_samples - start)
+            find_rows(first_row[column], members, strides, column, codes, start, size, rows)
+            for i in range(size):
+                m, row = start + i, rows[i]
+                margin = own[m] + table[row, labels[m]]
+                if not binary:
+                    margin -= rival_score(rest[m], table[row])
+                if margin < gamma:
+                    loss += weight[m] * (gamma - margin)
+                    if loss >= best_loss:
+                        seen = m + 1
+                        break
+            start += size
         looked += seen
         if loss < best_loss:
             best_column, best_loss = column, loss
@@ -63,12 +77,16 @@ def best_replacement(
 
 
 @kernel(nogil=True)
-def add_column(table: FloatArray, entries: IntArray, scores: FloatArray, sign: float) -> None:
-    """Add `sign` times what a column, of which the samples see `entries`, scores: one row of `scores` a sample."""
-    for m in range(len(entries)):
-        row = entries[m]
-        for c in range(scores.shape[1]):
-            scores[m, c] += sign * table[row, c]
+def add_column(table: FloatArray, lookup: EntryLookup, column: int, scores: FloatArray, sign: float) -> None:
+    """Add `sign` times what a column scores: one row of `scores` a sample."""
+    n_samples, n_classes = scores.shape
+    rows = np.empty(TILE, dtype=np.int32)
+    for start in range(0, n_samples, TILE):
+        size = min(TILE, n_samples - start)
+        find_rows(lookup.first_row[column], lookup.members, lookup.strides, column, lookup.codes, start, size, rows)
+        for i in range(size):
+            for c in range(n_classes):
+                scores[start + i, c] += sign * table[rows[i], c]
 
 
 @kernel(nogil=True)

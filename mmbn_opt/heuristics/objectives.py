@@ -46,7 +46,7 @@ class MarginLoss:
         self._tables = tables = tables.without_rivals()
         self._gamma = gamma
         self._scores = np.zeros((tables.n_samples, tables.n_classes))
-        self._order = np.arange(tables.n_samples, dtype=np.intp)
+        self._lookup, self._labels, self._weight = tables.lookup, tables.labels, tables.weight
         self._rest = np.empty_like(self._scores)
         width = 1 if tables.binary else tables.n_classes
         self.work = float(tables.n_columns) * tables.n_samples * width
@@ -58,13 +58,16 @@ class MarginLoss:
         from mmbn_opt.heuristics._local_search_kernels import sample_losses
 
         tables = self._tables
+        self._lookup = tables.lookup
         self._scores = np.zeros((tables.n_samples, tables.n_classes))
         for column in choice:
             self._add(int(column), 1.0)
         losses = sample_losses(tables.labels, tables.weight, self._gamma, tables.binary, self._scores)
         self.steps += _CALL_STEPS + 100 * tables.n_samples  # mostly the sort
         # Costly samples first: a bad replacement is given up early.
-        self._order = np.argsort(-losses, kind="stable")
+        order = np.argsort(-losses, kind="stable")
+        self._lookup, self._scores = tables.lookup.of_samples(order), np.take(self._scores, order, axis=0)
+        self._labels, self._weight = tables.labels[order], tables.weight[order]
         return float(losses.sum())
 
     def replace(self, old_column: int, new_column: int) -> None:
@@ -75,7 +78,7 @@ class MarginLoss:
     def _add(self, column: int, sign: float) -> None:
         from mmbn_opt.heuristics._local_search_kernels import add_column
 
-        add_column(self._tables.table, self._tables.index[column], self._scores, sign)
+        add_column(self._tables.table, self._lookup, column, self._scores, sign)
         self.steps += self._tables.n_samples * (2 + self._tables.n_classes)
 
     def best_replacement(self, old_column: int, columns: Choice, cutoff: float) -> tuple[int, float]:
@@ -89,15 +92,14 @@ class MarginLoss:
             leave_in_time()
             column, loss, looked = best_replacement(
                 t.table,
-                t.index,
-                t.labels,
-                t.weight,
+                self._lookup,
+                self._labels,
+                self._weight,
                 self._gamma,
                 t.binary,
                 self._scores,
                 old_column,
                 columns[first : first + at_once],
-                self._order,
                 least,
                 self._rest,
             )

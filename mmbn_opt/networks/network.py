@@ -1,7 +1,7 @@
 """Bayesian networks over discrete variables, mostly with a class: tables in logs, vectorised posteriors."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -33,15 +33,22 @@ __all__ = ["BayesianNetwork", "estimate_log_cpt", "smoothed_log_table"]
 logger = logging.getLogger(__name__)
 
 
-def estimate_log_cpt(data: DiscreteDataset, node: int, parents: Sequence[int], smoothing: Smoothing) -> FloatArray:
+def estimate_log_cpt(
+    data: DiscreteDataset,
+    node: int,
+    parents: Sequence[int],
+    smoothing: Smoothing,
+    count: Callable[[Sequence[int]], FloatArray] | None = None,
+) -> FloatArray:
     """Log of a smoothed maximum-likelihood CPT, shape (n_configurations, n_states).
 
     ``log (n[h, j] + s) / (n[h] + s * n_states)`` (Peharz & Pernkopf 2012, eq. 2, with pseudo-count s). Parents are
     taken in ascending order, the class last, the last one varying fastest. Without smoothing a configuration never
-    seen is uniform.
+    seen is uniform. `count` is asked for counts in place of `contingency`, where many tables are made.
     """
     name = (*data.feature_names, data.class_name)[node]
-    counts = contingency(data, [*sorted(parents), node]).reshape(-1, data.cardinalities[node])
+    nodes = [*sorted(parents), node]
+    counts = (contingency(data, nodes) if count is None else count(nodes)).reshape(-1, data.cardinalities[node])
     return smoothed_log_table(counts, smoothing, name)
 
 

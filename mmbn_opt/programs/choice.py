@@ -75,6 +75,12 @@ class ConcaveTerm(Protocol):
     def regrouped(self, n_groups: int, threads: int = 1) -> "ConcaveTerm":
         """The same sum, parted into `n_groups` groups (or as many as there are parts), by up to `threads` threads."""
 
+    def sampled(self, n_parts: int) -> "ConcaveTerm":
+        """A sum over about `n_parts` of the parts, in as many groups: near the whole in value, no bound of anything.
+
+        Asked for only where there are more than a hundred thousand parts.
+        """
+
 
 @dataclass(frozen=True, eq=False)
 class ChoiceProgram:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import leave_in_time
-from mmbn_opt.data.counts import joint_codes
+from mmbn_opt.data.counts import KeptCounts
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import SizeLimitError
 from mmbn_opt.networks.candidates import CandidateParents
@@ -18,32 +19,94 @@ from mmbn_opt.networks.network import estimate_log_cpt
 from mmbn_opt.networks.smoothing import Smoothing
 from mmbn_opt.scores.predictive import one_against_rest_log_cpt
 
-__all__ = ["MAX_MARGIN_CELLS", "MarginTables"]
+__all__ = ["MAX_MARGIN_CELLS", "EntryLookup", "MarginTables"]
 
 MAX_MARGIN_CELLS = 200_000_000
 """Most numbers in the tables of all candidates together: 1.6 GB."""
+
+
+class EntryLookup(NamedTuple):
+    """Which entry of a table a sample sees in a column: ``first_row[k] + sum_w strides[k, w] codes[members[k, w], m]``.
+
+    Entries follow from the codes of a few features, a byte each, so that nothing has the size of columns times samples.
+    Compiled code takes it as it is (`mmbn_opt.scores.lookup.find_rows`).
+
+    Parameters
+    ----------
+    first_row : int32 array (n_columns,)
+        First entry of every column; 0 where it is the same for every class.
+    members : int32 array (n_columns, width)
+        Features on which a column's entry depends, ascending; 0 in the places left over.
+    strides : int32 array (n_columns, width)
+        How far a state takes the entry; 0 where there is no such feature.
+    states : int32 array (n_nodes,)
+        How many each node has.
+    codes : unsigned array (n_nodes, n_samples)
+        The class last; see `narrow_columns`.
+    """
+
+    first_row: NDArray[np.int32]
+    members: NDArray[np.int32]
+    strides: NDArray[np.int32]
+    states: NDArray[np.int32]
+    codes: NDArray[np.unsignedinteger[Any]]
+
+    @classmethod
+    def of(
+        cls, data: DiscreteDataset, candidates: CandidateParents, sizes: NDArray[np.int64], codes: NDArray[Any]
+    ) -> "EntryLookup":
+        """The lookup of candidates whose blocks of `sizes` entries follow one another from entry 1 on."""
+        c, card = candidates.class_index, data.cardinalities
+        width = max(2, candidates.parent_array.shape[1])
+        members, strides = np.zeros((2, candidates.n_columns, width), dtype=np.int32)
+        for column in np.flatnonzero(sizes).tolist():
+            features = configuration(*candidates.columns[column], c)
+            stride_of = dict(zip(features, np.cumprod([1, *(card[j] for j in features[:0:-1])])[::-1], strict=False))
+            for place, feature in enumerate(sorted(features)):
+                members[column, place], strides[column, place] = feature, stride_of[feature]
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]) + 1
+        first_row = np.where(sizes > 0, starts, 0).astype(np.int32)
+        return cls(first_row, members, strides, np.array(card, dtype=np.int32), codes)
+
+    def of_samples(self, order: NDArray[np.intp]) -> "EntryLookup":
+        """The same lookup for some of the samples, in the order given."""
+        return self._replace(codes=np.take(self.codes, order, axis=1))
+
+    def entries(self, column: int) -> NDArray[np.int64]:
+        """Entry of `table` that every sample sees in a column, shape (n_samples,)."""
+        rows = np.full(self.codes.shape[1], self.first_row[column], dtype=np.int64)
+        for feature, stride in zip(self.members[column].tolist(), self.strides[column].tolist(), strict=True):
+            if stride:
+                rows += stride * self.codes[feature].astype(np.int64)
+        return rows
+
+
+def configuration(node: int, parents: Sequence[int], class_index: int) -> list[int]:
+    """Features whose states tell the entries of a column apart, the one that varies fastest last."""
+    others = [p for p in parents if p != class_index]
+    return others if node == class_index else [*others, node]
 
 
 @dataclass(frozen=True, eq=False)
 class MarginTables:
     """Log-factors of all candidate parent sets, looked up by sample.
 
-    Sample m sees, in column e, the entry ``index[e, m]`` of `table`: for the soft margin a row of log-factors over the
-    classes (their difference between the true class and a rival is alpha of Peharz & Pernkopf 2012, eq. 12), for the
-    binary soft margin the row of alpha-bar (eq. 23) over what the true class may be.
+    Sample m sees, in column e, an entry of `table` that follows from its codes: for the soft margin a row of
+    log-factors over the classes (their difference between the true class and a rival is alpha of Peharz & Pernkopf
+    2012, eq. 12), for the binary soft margin the row of alpha-bar (eq. 23) over what the true class may be.
 
     Parameters
     ----------
     binary : bool
     table : float64 array (n_entries, n_classes)
-    index : int32 array (n_columns, n_samples)
+    lookup : EntryLookup
     labels : int32 array (n_samples,)
     weight : float64 array (n_samples,)
     """
 
     binary: bool
     table: FloatArray
-    index: NDArray[np.int32]
+    lookup: EntryLookup
     labels: NDArray[np.int32]
     weight: FloatArray
 
@@ -53,20 +116,17 @@ class MarginTables:
     ) -> "MarginTables":
         """Tables for every column of `candidates`; `data` should be aggregated."""
         sizes = cls.block_sizes(data, candidates)
-        starts = np.concatenate([[0], np.cumsum(sizes)]) + 1
-        index = np.zeros((candidates.n_columns, data.n_samples), dtype=np.int32)
-        table = np.zeros((int(starts[-1]), data.n_classes))  # entry 0: columns that are the same for every class
-        c = candidates.class_index
+        count = KeptCounts(data)
+        lookup = EntryLookup.of(data, candidates, sizes, count.columns)
+        # Entry 0: columns that are the same for every class.
+        table = np.zeros((1 + int(sizes.sum()), data.n_classes))
         for column, (node, parents) in enumerate(candidates.columns):
             if not sizes[column]:
                 continue
             leave_in_time()
-            others = [p for p in parents if p != c]
-            configuration = others if node == c else [*others, node]
-            start = int(starts[column])
-            table[start : start + int(sizes[column])] = cls._block(data, node, parents, smoothing, binary=binary)
-            index[column] = joint_codes(data, configuration) + start
-        return cls(binary, table, index, data.target_codes.astype(np.int32), data.sample_weight)
+            start = int(lookup.first_row[column])
+            table[start : start + int(sizes[column])] = cls._block(data, node, parents, smoothing, count, binary=binary)
+        return cls(binary, table, lookup, data.target_codes.astype(np.int32), data.sample_weight)
 
     @staticmethod
     def block_sizes(data: DiscreteDataset, candidates: CandidateParents) -> NDArray[np.int64]:
@@ -107,14 +167,20 @@ class MarginTables:
 
     @staticmethod
     def _block(
-        data: DiscreteDataset, node: int, parents: Sequence[int], smoothing: Smoothing, *, binary: bool
+        data: DiscreteDataset,
+        node: int,
+        parents: Sequence[int],
+        smoothing: Smoothing,
+        count: KeptCounts,
+        *,
+        binary: bool,
     ) -> FloatArray:
         if binary:
-            own, rest = one_against_rest_log_cpt(data, node, parents, smoothing)
+            own, rest = one_against_rest_log_cpt(data, node, parents, smoothing, count)
             assert own is not None
             assert rest is not None
             return own - rest
-        table = estimate_log_cpt(data, node, parents, smoothing)
+        table = estimate_log_cpt(data, node, parents, smoothing, count)
         if node == data.n_features:
             return table
         cube = table.reshape(-1, data.n_classes, data.cardinalities[node])
@@ -130,26 +196,42 @@ class MarginTables:
         ratio = self.table[:, 0] - self.table[:, 1]
         return replace(self, binary=True, table=np.stack([ratio, -ratio], axis=1))
 
+    def sampled(self, count: int) -> "MarginTables":
+        """The same tables for about `count` of the samples, drawn evenly along their order and in proportion to weight.
+
+        Samples in the order of `DiscreteDataset.aggregate` are drawn from each class, and from rows that are alike, in
+        proportion. The weights that are left sum to what they did.
+
+        Examples
+        --------
+        >>> from mmbn_opt.networks.smoothing import Laplace
+        >>> data = DiscreteDataset.from_arrays([["a"], ["b"], ["a"], ["b"]] * 50, [0, 0, 1, 1] * 50)
+        >>> candidates = CandidateParents.for_margins(1, 1)
+        >>> tables = MarginTables.build(data, candidates, Laplace(1.0), binary=False)
+        >>> some = tables.sampled(20)
+        >>> some.n_samples, float(some.weight.sum())
+        (20, 200.0)
+        """
+        ends = np.cumsum(self.weight)
+        ticks = (np.arange(count) + 0.5) * (ends[-1] / count)
+        rows, times = np.unique(np.searchsorted(ends, ticks), return_counts=True)
+        weight = times * (ends[-1] / count)
+        return replace(self, lookup=self.lookup.of_samples(rows), labels=self.labels[rows], weight=weight)
+
     @property
     def n_columns(self) -> int:
         """Number of candidate columns."""
-        return int(self.index.shape[0])
+        return len(self.lookup.first_row)
 
     @property
     def n_samples(self) -> int:
         """Number of (merged) samples."""
-        return int(self.index.shape[1])
+        return len(self.labels)
 
     @property
     def n_classes(self) -> int:
         """Number of classes."""
         return int(self.table.shape[1])
-
-    @cached_property
-    def first_row(self) -> NDArray[np.int32]:
-        """Smallest entry that each column looks up, shape (n_columns,); 0 where it is the same for every class."""
-        first: NDArray[np.int32] = self.index.min(axis=1)
-        return first
 
     @cached_property
     def rivals(self) -> NDArray[np.int32]:
@@ -165,7 +247,7 @@ class MarginTables:
 
     def coefficients(self, column: int) -> FloatArray:
         """alpha of one column for every margin row, shape (n_rows,); rows run over samples, then rivals."""
-        rows = self.table[self.index[column]]
+        rows = self.table[self.lookup.entries(column)]
         own = np.take_along_axis(rows, self.labels[:, None].astype(np.intp), axis=1)
         if self.binary:
             return own[:, 0]
@@ -176,7 +258,7 @@ class MarginTables:
         """Log-margin of every sample for the columns chosen, shape (n_samples,)."""
         total = np.zeros((self.n_samples, self.n_classes))
         for column in choice:
-            total += self.table[self.index[column]]
+            total += self.table[self.lookup.entries(int(column))]
         own = total[np.arange(self.n_samples), self.labels]
         if self.binary:
             return own

@@ -1,7 +1,8 @@
 """Every score, defined once: what an optimizer claims is checked against these functions."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -105,18 +106,24 @@ def binary_log_margins(structure: Structure, data: DiscreteDataset, smoothing: f
 
 
 def one_against_rest_log_cpt(
-    data: DiscreteDataset, node: int, parents: Sequence[int], smoothing: Smoothing
+    data: DiscreteDataset,
+    node: int,
+    parents: Sequence[int],
+    smoothing: Smoothing,
+    count: Callable[[Sequence[int]], FloatArray] | None = None,
 ) -> tuple[FloatArray, FloatArray] | tuple[None, None]:
     """Log CPT entries for each class as itself and as "the rest", both (n_configurations, n_classes).
 
     Configurations are the joint states of the node's parents without the class, then (for a feature) its own state.
-    (None, None) for a feature without the class among its parents: its factor is the same for every class.
+    (None, None) for a feature without the class among its parents: its factor is the same for every class. `count` is
+    asked for counts in place of `contingency`.
     """
+    count = partial(contingency, data) if count is None else count
     c = data.n_features
     n_classes = data.n_classes
     others = [p for p in sorted(parents) if p != c]
     if node == c:
-        counts = contingency(data, [*others, c]).reshape(-1, n_classes)
+        counts = count([*others, c]).reshape(-1, n_classes)
         pseudo = smoothing.per_cell(n_classes, counts.shape[0])
         total = counts.sum(axis=1, keepdims=True)
         own, rest = counts + pseudo, total - counts + pseudo * (n_classes - 1)
@@ -125,7 +132,7 @@ def one_against_rest_log_cpt(
     if c not in parents:
         return None, None
     n_states = data.cardinalities[node]
-    cube = contingency(data, [*others, node, c]).reshape(-1, n_states, n_classes)
+    cube = count([*others, node, c]).reshape(-1, n_states, n_classes)
     # Each of the two merged classes gets its own pseudo-count per state: the recount has two classes.
     pseudo = smoothing.per_cell(n_states, cube.shape[0] * n_classes)
     merged = cube.sum(axis=2, keepdims=True) - cube

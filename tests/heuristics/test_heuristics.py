@@ -65,7 +65,7 @@ def test_tan_is_deterministic_under_row_order_and_ties():
 def plain_best_replacement(tables, gamma, scores, old, columns, cutoff):
     best, best_loss = -1, cutoff
     for column in columns:
-        trial = scores + tables.table[tables.index[column]] - tables.table[tables.index[old]]
+        trial = scores + tables.table[tables.lookup.entries(column)] - tables.table[tables.lookup.entries(old)]
         own = trial[np.arange(len(trial)), tables.labels]
         if tables.binary:
             margins = own
@@ -87,12 +87,11 @@ def test_compiled_replacement_equals_its_plain_twin(problem, binary, gamma, draw
     tables, offsets = form.tables, form.candidates.offsets
     choice = np.array([draw.draw(st.integers(int(a), int(b) - 1)) for a, b in itertools.pairwise(offsets)])
     node = draw.draw(st.integers(0, len(choice) - 1))
-    scores = sum(tables.table[tables.index[k]] for k in choice)
+    scores = sum(tables.table[tables.lookup.entries(k)] for k in choice)
     columns = np.arange(offsets[node], offsets[node + 1])
-    order = np.arange(tables.n_samples)
     compiled = best_replacement(
         tables.table,
-        tables.index,
+        tables.lookup,
         tables.labels,
         tables.weight,
         gamma,
@@ -100,7 +99,6 @@ def test_compiled_replacement_equals_its_plain_twin(problem, binary, gamma, draw
         scores,
         choice[node],
         columns,
-        order,
         np.inf,
         np.empty_like(scores),
     )

@@ -7,7 +7,9 @@ from mmbn_opt._arrays import kernel
 
 from ..._arrays import FloatArray
 from ...heuristics.rivals import NOT_A_RIVAL, rival_score
-from ._margin_kernels import TILE, add_columns
+from ...scores.lookup import find_rows
+from ...scores.margins import EntryLookup
+from ._margin_kernels import AT_ONCE, TILE, add_columns
 
 IntArray = NDArray[np.int32]
 
@@ -15,8 +17,7 @@ IntArray = NDArray[np.int32]
 @kernel(nogil=True)
 def exchange_pass(
     table: FloatArray,
-    first_row: IntArray,
-    place: NDArray[np.unsignedinteger],
+    lookup: EntryLookup,
     labels: IntArray,
     weight: FloatArray,
     gamma: float,
@@ -38,17 +39,19 @@ def exchange_pass(
     scores = np.empty((TILE, width))
     rest = np.empty((TILE, width))
     own = np.empty(TILE)
+    rows = np.empty((AT_ONCE, TILE), dtype=np.int32)
+    seen = np.empty(TILE, dtype=np.int32)
     loss[:] = 0.0
     for start in range(first, last, TILE):
         size = min(TILE, last - start)
         scores[:] = 0.0
-        add_columns(table, first_row, place, labels, binary, columns, x, 1.0, start, size, scores)
+        add_columns(table, lookup, labels, binary, columns, x, 1.0, start, size, scores, rows)
         for node in range(len(starts) - 1):
             if starts[node + 1] - starts[node] < 2:
                 continue
             rest[:size] = scores[:size]
             its = columns[starts[node] : starts[node + 1]]
-            add_columns(table, first_row, place, labels, binary, its, x, -1.0, start, size, rest)
+            add_columns(table, lookup, labels, binary, its, x, -1.0, start, size, rest, rows)
             for i in range(size):
                 label = labels[start + i]
                 if binary:
@@ -58,11 +61,11 @@ def exchange_pass(
                     rest[i, label] = NOT_A_RIVAL
             for j in range(starts[node], starts[node + 1]):
                 k = columns[j]
-                top = first_row[k]
+                find_rows(lookup.first_row[k], lookup.members, lookup.strides, k, lookup.codes, start, size, seen)
                 total = 0.0
                 for i in range(size):
                     m = start + i
-                    row = top + place[k, m]
+                    row = seen[i]
                     margin = own[i] + table[row, labels[m]]
                     if not binary:
                         margin -= rival_score(rest[i], table[row])

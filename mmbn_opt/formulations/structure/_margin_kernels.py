@@ -1,4 +1,4 @@
-"""Compiled value and group cuts of the cut-off margin sum, straight from the index tables."""
+"""Compiled values of the cut-off margin sum, straight from the tables, and where its pieces lie."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,18 +6,22 @@ from numpy.typing import NDArray
 from mmbn_opt._arrays import kernel
 
 from ..._arrays import FloatArray
+from ...scores.lookup import find_rows
+from ...scores.margins import EntryLookup
 
 IntArray = NDArray[np.int32]
 
 TILE = 256
 """Samples worked on at a time, so that their scores stay in the first cache."""
 
+AT_ONCE = 4
+"""Columns that are added together: as many as `add_columns` spells out."""
+
 
 @kernel(nogil=True)
 def add_columns(
     table: FloatArray,
-    first_row: IntArray,
-    place: NDArray[np.unsignedinteger],
+    lookup: EntryLookup,
     labels: IntArray,
     binary: bool,
     columns: NDArray[np.intp],
@@ -26,29 +30,51 @@ def add_columns(
     start: int,
     size: int,
     scores: FloatArray,
+    rows: IntArray,
 ) -> None:
     """Add ``sign x_k`` times the entries of `columns` to the scores of the `size` samples from `start` on.
 
-    `scores` has a column a class; for `binary` tables one, for the true class alone. See `margin_pass`.
+    `scores` has a column a class; for `binary` tables one, for the true class alone. `rows` is scratch space. See
+    `margin_pass`.
     """
-    n_classes = table.shape[1]
-    for k in columns:
-        value = sign * x[k]
-        top = first_row[k]
-        for i in range(size):
-            row = top + place[k, start + i]
-            if binary:
-                scores[i, 0] += value * table[row, labels[start + i]]
-            else:
+    n_classes, count = table.shape[1], len(columns)
+    for first in range(0, count, AT_ONCE):
+        some = min(AT_ONCE, count - first)
+        for j in range(some):
+            k = columns[first + j]
+            find_rows(lookup.first_row[k], lookup.members, lookup.strides, k, lookup.codes, start, size, rows[j])
+        if some < AT_ONCE:
+            for j in range(some):
+                value = sign * x[columns[first + j]]
+                if binary:
+                    for i in range(size):
+                        scores[i, 0] += value * table[rows[j, i], labels[start + i]]
+                else:
+                    for i in range(size):
+                        row = rows[j, i]
+                        for c in range(n_classes):
+                            scores[i, c] += value * table[row, c]
+            continue
+        # The same sums in the same order, but what they go into is fetched and written once.
+        x0, x1 = sign * x[columns[first]], sign * x[columns[first + 1]]
+        x2, x3 = sign * x[columns[first + 2]], sign * x[columns[first + 3]]
+        if binary:
+            for i in range(size):
+                c = labels[start + i]
+                total = scores[i, 0] + x0 * table[rows[0, i], c] + x1 * table[rows[1, i], c]
+                scores[i, 0] = total + x2 * table[rows[2, i], c] + x3 * table[rows[3, i], c]
+        else:
+            for i in range(size):
+                r0, r1, r2, r3 = rows[0, i], rows[1, i], rows[2, i], rows[3, i]
                 for c in range(n_classes):
-                    scores[i, c] += value * table[row, c]
+                    total = scores[i, c] + x0 * table[r0, c] + x1 * table[r1, c]
+                    scores[i, c] = total + x2 * table[r2, c] + x3 * table[r3, c]
 
 
 @kernel(nogil=True)
 def margin_pass(
     table: FloatArray,
-    first_row: IntArray,
-    place: NDArray[np.unsignedinteger],
+    lookup: EntryLookup,
     labels: IntArray,
     weight: FloatArray,
     gamma: float,
@@ -65,8 +91,7 @@ def margin_pass(
 ) -> int:
     """Loss of every group at `x`, and the samples below gamma with their nearest rivals; returns how many they are.
 
-    Samples ``first`` to ``last - 1`` alone; what is found stands in `active` and `rival` from ``first`` on. Sample m
-    finds its entry of column k in row ``first_row[k] + place[k, m]`` of `table`.
+    Samples ``first`` to ``last - 1`` alone; what is found stands in `active` and `rival` from ``first`` on.
 
     ``margin_m = min_c sum_k x_k (log theta_k[true class] - log theta_k[c])``, for `binary` tables the sum of the
     entries of the true class alone; loss_g = sum n_m (gamma - margin_m)_+. Samples must be in the order of their
@@ -74,13 +99,14 @@ def margin_pass(
     """
     n_classes = table.shape[1]
     scores = np.empty((TILE, 1 if binary else n_classes))
+    rows = np.empty((AT_ONCE, TILE), dtype=np.int32)
     loss[:] = 0.0
     intercept[:] = 0.0
     n_active = 0
     for start in range(first, last, TILE):
         size = min(TILE, last - start)
         scores[:] = 0.0
-        add_columns(table, first_row, place, labels, binary, columns, x, 1.0, start, size, scores)
+        add_columns(table, lookup, labels, binary, columns, x, 1.0, start, size, scores, rows)
         for i in range(size):
             m = start + i
             nearest = -1
@@ -100,39 +126,3 @@ def margin_pass(
                 rival[first + n_active] = nearest
                 n_active += 1
     return n_active
-
-
-@kernel(nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def margin_gradients(
-    table: FloatArray,
-    first_row: IntArray,
-    place: NDArray[np.unsignedinteger],
-    labels: IntArray,
-    weight: FloatArray,
-    active: IntArray,
-    rival: IntArray,
-    binary: bool,
-    groups: NDArray[np.intp],
-    ends: NDArray[np.intp],
-    varying: NDArray[np.intp],
-    gradients: FloatArray,
-) -> None:
-    """For each k of `varying`: ``gradients[i, k]``, the sum of n_m times the log ratio over the active m of a group.
-
-    The group is g = ``groups[i]``; its active m are ``active[ends[g]]`` to ``active[ends[g + 1] - 1]``. The ratio is
-    that of ``theta_k`` at the true class to ``theta_k`` at the nearest rival (for `binary` tables the entry of the true
-    class). `labels` and `weight` are those of the active samples.
-    """
-    for k in varying:
-        top = first_row[k]
-        for i in range(len(groups)):
-            g = groups[i]
-            total = 0.0
-            if binary:
-                for a in range(ends[g], ends[g + 1]):
-                    total += weight[a] * table[top + place[k, active[a]], labels[a]]
-            else:
-                for a in range(ends[g], ends[g + 1]):
-                    row = top + place[k, active[a]]
-                    total += weight[a] * (table[row, labels[a]] - table[row, rival[a]])
-            gradients[i, k] = total

@@ -5,7 +5,8 @@ point, with c*(m) the nearest rival and A_g the samples of group g below gamma,
 
 ``f_g(y) <= gamma n(g without A_g) + sum_{m in A_g} n_m alpha[., ., m, c*(m)] . y``
 
-for every y, since each term is one affine piece of a minimum. Tables and index replace alpha, which is never formed.
+for every y, since each term is one affine piece of a minimum. Tables and the samples' codes replace alpha, which is
+never formed.
 """
 
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from ..._arrays import FloatArray
 from ...programs.choice import GroupCuts, WantedGroups
 from ...scores.margins import MarginTables
+from .node_sets import NodeSets
 
 __all__ = ["DEFAULT_GROUPS", "MarginTerm"]
 
@@ -71,13 +73,9 @@ class MarginTerm:
         self._group = group[order]
         simpler = tables.without_rivals()
         self._table, self._binary = simpler.table, simpler.binary
-        self._first_row = tables.first_row
-        self._varying = np.flatnonzero(tables.first_row)
-        place = tables.index[:, order]
-        place -= tables.first_row[:, None]
-        # Half the memory to stream where the blocks of the table allow it.
-        width = np.uint16 if place.max(initial=0) < 2**16 else np.uint32
-        self._place = np.ascontiguousarray(place, dtype=width)
+        self._lookup = tables.lookup.of_samples(order)
+        self._varying = np.flatnonzero(tables.lookup.first_row)
+        self._sets = NodeSets.of(tables.lookup)
         self._labels = np.ascontiguousarray(tables.labels[order])
         self._weight = np.ascontiguousarray(tables.weight[order])
         self._n_groups = int(group.max()) + 1
@@ -114,7 +112,7 @@ class MarginTerm:
         def run(part: int) -> slice:
             first, last = int(ends[part]), int(ends[part + 1])
             count = margin_pass(
-                self._table, self._first_row, self._place, self._labels, self._weight, self._gamma, self._binary,
+                self._table, self._lookup, self._labels, self._weight, self._gamma, self._binary,
                 self._group, columns, x, loss[part], intercept[part], self._active, self._rival, first, last,
             )  # fmt: skip
             return slice(first, first + count)
@@ -128,21 +126,28 @@ class MarginTerm:
 
     def cuts(self, x: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
         """Values at `x`, and supergradients of all groups or of those that `wanted` picks by the values."""
-        from ._margin_kernels import margin_gradients
+        from ._gradient_kernels import margin_gradients, number_kinds
 
         loss, intercept, found = self._pass(x)
         values = self.upper - loss
         groups = np.arange(self._n_groups) if wanted is None else wanted(values)
         active = np.concatenate([self._active[part] for part in found])
         rival = np.concatenate([self._rival[part] for part in found])
-        labels, weight = self._labels[active], self._weight[active]
         ends = np.searchsorted(self._group[active], np.arange(self._n_groups + 1))
+        if len(groups) < self._n_groups:
+            places = np.concatenate([np.arange(0), *(np.arange(ends[g], ends[g + 1]) for g in groups)])
+            active, rival = active[places], rival[places]
+            ends = np.concatenate([[0], np.cumsum(ends[groups + 1] - ends[groups])])
+        lookup, labels, weight = self._lookup.of_samples(active), self._labels[active], self._weight[active]
+        number, kinds = np.empty((2, len(active)), dtype=np.int32)
+        kind_ends = np.empty(len(ends), dtype=np.intp)
+        number_kinds(labels, rival, self._table.shape[1], ends, number, kinds, kind_ends)
         gradients = np.zeros((len(groups), len(x)))
-        shares = np.array_split(self._varying, self._threads)
+        shares = np.array_split(np.arange(len(self._sets.cells)), self._threads)
 
         def run(share: int) -> None:
             margin_gradients(
-                self._table, self._first_row, self._place, labels, weight, active, rival, self._binary, groups, ends,
+                self._table, lookup, self._sets, labels, weight, rival, self._binary, ends, number, kinds, kind_ends,
                 shares[share], gradients,
             )  # fmt: skip
 
@@ -160,7 +165,7 @@ class MarginTerm:
 
         def run(part: int) -> None:
             exchange_pass(
-                self._table, self._first_row, self._place, self._labels, self._weight, self._gamma, self._binary,
+                self._table, self._lookup, self._labels, self._weight, self._gamma, self._binary,
                 columns, starts, x, loss[part], int(ends[part]), int(ends[part + 1]),
             )  # fmt: skip
 
@@ -173,6 +178,10 @@ class MarginTerm:
     def regrouped(self, n_groups: int, threads: int = 1) -> "MarginTerm":
         """The same sum over another number of groups, computed by `threads` threads."""
         return MarginTerm(self._tables, self._gamma, n_groups, threads)
+
+    def sampled(self, n_parts: int) -> "MarginTerm":
+        """The sum over about `n_parts` samples, drawn evenly; see `ConcaveTerm.sampled`."""
+        return MarginTerm(self._tables.sampled(n_parts), self._gamma, self._n_groups, self._threads)
 
 
 @cache

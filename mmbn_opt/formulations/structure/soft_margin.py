@@ -1,5 +1,6 @@
 """The soft margin and the binary soft margin of a structure as mixed-integer programs."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 
 from ..._arguments import checked_number
 from ..._arrays import FloatArray
-from ...exceptions import InputError, SizeLimitError
+from ...exceptions import InputError
+from ...heuristics.local_search import LocalSearch
 from ...heuristics.objectives import MarginLoss
 from ...networks.candidates import refuse_large_choice
 from ...networks.network import BayesianNetwork
@@ -18,12 +20,15 @@ from ...networks.smoothing import Dirichlet, Laplace
 from ...programs.base import ProgramKind
 from ...scores.margins import MAX_MARGIN_CELLS, MarginTables
 from ...scores.predictive import binary_soft_margin, log_odds, soft_margin
+from ..base import Start
 from .base import StructureFormulation
 from .margin_term import DEFAULT_GROUPS, MarginTerm
 
 __all__ = ["BinarySoftMarginStructure", "MarginStructure", "SoftMarginStructure"]
 
-_MAX_INDEX_ENTRIES = 400_000_000
+
+MANY_SAMPLES = 131_072
+"""Merged samples above which searches without proof look at half as many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,17 +60,25 @@ class MarginStructure(StructureFormulation):
     def tables(self) -> MarginTables:
         """Margin coefficients of every column and merged sample."""
         self._refuse_tables()
-        entries = self.candidates.n_columns * self.merged.n_samples
-        if entries > _MAX_INDEX_ENTRIES:
-            raise SizeLimitError(
-                f"The margin tables of {self.candidates.n_columns:,} candidate parent sets and "
-                f"{self.merged.n_samples:,} samples would have {entries:,} entries; the limit is "
-                f"{_MAX_INDEX_ENTRIES:,}. Lower max_parents or drop features."
-            )
         return MarginTables.build(self.merged, self.candidates, self.prior, binary=self._binary)
 
     def _loss(self) -> MarginLoss:
-        return MarginLoss(self.tables, self.gamma)
+        """What searches without proof minimise: over many samples a part of them says where to look."""
+        tables = self.tables
+        many = tables.n_samples > MANY_SAMPLES
+        return MarginLoss(tables.sampled(MANY_SAMPLES // 2) if many else tables, self.gamma)
+
+    def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
+        """Those of every structure formulation, and over many samples a last descent over all of them."""
+        last: Start | None = None
+        for last in super().starts(seed=seed, deadline=deadline):
+            yield last
+        if last is None or self.tables.n_samples <= MANY_SAMPLES or self.broken(last.model.structure) is not None:
+            return
+        whole = MarginLoss(self.tables, self.gamma)
+        search = LocalSearch(self.candidates, whole, seed=seed, max_kicks=0, deadline=deadline, side=self.side)
+        for choice, _ in search.run(self.choice_of(last.model.structure)):
+            yield Start(self.model_of(self.structure_of(choice)), "local_search")
 
     @cached_property
     def _row_labels(self) -> list[str]:
@@ -75,7 +88,8 @@ class MarginStructure(StructureFormulation):
         return [f"row {number}" for number in first.tolist()]
 
     def _score_column_names(self, count: int) -> list[str]:
-        return [f"tau[{label}]" for label in self._row_labels[:count]]
+        # The projected program has no such columns, and finding the first of equal rows takes long.
+        return [f"tau[{label}]" for label in self._row_labels[:count]] if count else []
 
     def _score_row_names(self) -> list[str]:
         if self._binary:
@@ -93,7 +107,7 @@ class MarginStructure(StructureFormulation):
     def _score_part(self) -> tuple[sp.csr_array, FloatArray, FloatArray, FloatArray, float]:
         """``tau_m - sum_k alpha[k, m, c] eta_k <= 0``; minimise minus the weighted sum of tau."""
         tables, n_columns = self.tables, self.candidates.n_columns
-        varying = np.flatnonzero(tables.index.any(axis=1))
+        varying = np.flatnonzero(tables.lookup.first_row)
         dense = np.empty((tables.n_rows, len(varying)))
         for place, column in enumerate(varying):
             np.negative(tables.coefficients(int(column)), out=dense[:, place])

@@ -6,10 +6,13 @@ factor of two or so, since they only decide how often the heuristic is called an
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from ...._arrays import FloatArray
 from ....programs.choice import ConcaveTerm
 from ._tableau import Tableau
 
-__all__ = ["Effort", "child_steps", "cut_steps", "making_steps", "pivot_steps"]
+__all__ = ["Effort", "child_steps", "cut_steps", "making_steps", "pivot_steps", "round_steps"]
 
 FREE_CALLS = 4
 """Calls of the heuristic that are made whatever they take: those at the root, which find most."""
@@ -90,3 +93,9 @@ def child_steps(tableau: Tableau, pivots: int) -> float:
 def cut_steps(term: ConcaveTerm | None, support: int, n_columns: int, passes: int = 1) -> float:
     """Passes over the samples at points of so many columns, and the pieces there."""
     return 0.0 if term is None else passes * term.n_parts * (8.0 * support + 1.5 * n_columns)
+
+
+def round_steps(term: ConcaveTerm | None, x: FloatArray, n_groups: int) -> float:
+    """A round at the root: two passes, and pivots by the rows that there may be."""
+    pivoting = 4.0 * len(x) * n_groups**2
+    return cut_steps(term, int(np.count_nonzero(x)), len(x), passes=2) + pivoting

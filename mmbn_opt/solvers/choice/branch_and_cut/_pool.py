@@ -1,6 +1,6 @@
 """Rows in loss form under numbers that the search, its tableaux and the proof share."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -153,6 +153,34 @@ class RowPool:
         make(slot)
         self._known[key], self._name_of[slot] = slot, key
         return slot
+
+    def origins(self, slots: Slots, lam: FloatArray) -> tuple[list[FloatArray], tuple[Hashable, ...]]:
+        """Where the binding cuts among the rows were taken, those of most weight first, and the other rows' names."""
+        weight: dict[int, float] = {}
+        points, names = {}, []
+        for slot, share in zip(slots.tolist(), lam.tolist(), strict=True):
+            point = self.proof.store.points.get(slot)
+            if share > 1e-9 and point is not None:
+                points[id(point)] = point
+                weight[id(point)] = weight.get(id(point), 0.0) + share
+            elif share > 1e-9 and slot in self._name_of:
+                names.append(self._name_of[slot])
+        found = []
+        for key in sorted(points, key=lambda each: -weight[each]):
+            x = np.zeros(self.program.n_columns)
+            x[points[key].columns] = points[key].values
+            found.append(x)
+        return found, tuple(names)
+
+    def rows_named(self, names: Iterable[Hashable]) -> Slots:
+        """Rows of another pool of the same program, by the names that they have there."""
+        slots = []
+        for name in names:
+            if isinstance(name, SideRow):
+                slots.append(self._named(name, partial(self.proof.set_side_row, wanted=name)))
+            elif isinstance(name, bytes):
+                slots.append(self.cluster(np.frombuffer(name, dtype=np.bool_)))
+        return np.array(slots, dtype=np.int64)
 
     def structure_rows(self, x: FloatArray, tolerance: float | None = None) -> Slots:
         """Cluster rows and rows of side constraints that `x` violates."""

@@ -1,6 +1,6 @@
 """The root bound: in-out cutting planes (Ben-Ameur & Neto 2007) over grouped cuts and cluster rows."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,9 @@ from ._master import Master
 from ._pool import RowPool, Slots
 
 __all__ = ["RootPoint", "root_rounds"]
+
+ROOT_TOLERANCE = 1e-7
+"""Relative violation from which on a cut is worth its place at the root."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +30,8 @@ class RootPoint:
     x : float64 array (n_columns,)
     slots, lam
         Rows of the program and their multipliers.
+    centre : float64 array (n_columns,) or None
+        The best point known after the round, whole or not.
     done : bool
         Whether no cut is left that would move the value.
     """
@@ -36,6 +41,7 @@ class RootPoint:
     x: FloatArray
     slots: Slots
     lam: FloatArray
+    centre: FloatArray | None
     done: bool
 
 
@@ -45,17 +51,31 @@ def root_rounds(
     centre: FloatArray | None,
     *,
     budget: Budget,
-    tolerance: float,
+    tolerance: float = ROOT_TOLERANCE,
+    points: Sequence[FloatArray] = (),
+    rows: Sequence[Hashable] = (),
 ) -> Iterator[RootPoint]:
     """Solve, cut half-way between the point and the best point known, repeat; ends when the value stands still.
 
     The caller stops it by not asking for the next round. Where no point satisfies the rows, the proof is told why.
+    Cuts are taken at `points` too before the first round, as long as there is time, and `rows` are named ones that hold
+    from the start.
     """
     master = Master(pool, allowed)
     master.add(pool.program_rows())
+    master.add(pool.rows_named(rows))
+    nothing, never = np.zeros(pool.program.n_columns), np.full(pool.n_groups, -np.inf)
     if centre is not None:
-        master.add(pool.cuts_at(centre, np.zeros(len(centre)), np.full(pool.n_groups, -np.inf), 0.0)[0])
+        master.add(pool.cuts_at(centre, nothing, never, 0.0)[0])
     best_loss = np.inf if centre is None else pool.loss(centre)
+    for point in points:
+        if budget.over():
+            break
+        slots, loss = pool.cuts_at(point, nothing, never, 0.0)
+        loss += float(pool.program.c @ point)
+        master.add(slots)
+        if loss < best_loss:
+            centre, best_loss = point, loss
     stalled, last = 0, -np.inf
     while True:
         if not master.solve(budget.left()):
@@ -80,7 +100,7 @@ def root_rounds(
         stalled = stalled + 1 if value - last < 1e-5 * max(best_loss - value, tolerance * scale) else 0
         last = value
         done = not len(added) or stalled >= 5
-        yield RootPoint(value, true_loss, x, master.slots.copy(), lam, done)
+        yield RootPoint(value, true_loss, x, master.slots.copy(), lam, centre, done)
         if done:
             pool.release(added)
             return

@@ -1,14 +1,12 @@
 """One call of branch and cut: layout, root, tree, and how it ends."""
 
 import math
-from dataclasses import fields
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...._arrays import FloatArray
-from ....exceptions import InputError
 from ....programs.choice import ChoiceProgram
 from ....programs.lagrangian import find_hub
 from ....programs.tree_log import TreeStore
@@ -18,11 +16,12 @@ from ....results.status import TerminationStatus
 from ...base import Solver, SolverCallback, SolverResult
 from ...ending import Tolerances
 from ...journal import Journal
-from ._effort import cut_steps
+from ._effort import round_steps
 from ._incumbent import Incumbent
 from ._keeping import Keeper
 from ._pool import RowPool, Slots
 from ._race import Race
+from ._rehearsal import Rehearsal, rehearse
 from ._root import RootPoint, root_rounds
 from ._search import Search
 from ._settings import WIDE_ROOT_GAP, Branching, SearchSettings, few_groups, many_groups
@@ -51,11 +50,7 @@ class Run(Journal):
             groups = few_groups(parts)
         self.max_root_rounds = int(options.pop("root_rounds", 1000))
         self.node_limit = options.pop("node_limit", None)
-        known = {f.name for f in fields(SearchSettings)}
-        if unknown := sorted(set(options) - known):
-            every = ", ".join(sorted(known | {"groups", "root_rounds", "node_limit"}))
-            raise InputError(f"{solver.name} has no option {', '.join(unknown)}; known: {every}.")
-        self.settings = SearchSettings(**{"seed": solver.seed, **options})
+        self.settings = SearchSettings.of(solver, options, others=("groups", "root_rounds", "node_limit"))
         self.race: Race | None = None
         self.root: RootPoint | None = None
         self._written_root: RootPoint | None = None
@@ -147,10 +142,14 @@ class Run(Journal):
                     "root_sec": self.budget.elapsed(),
                 }
                 return "closed by a maximum branching"
-        self._solve_root()
+        rehearsal = rehearse(self.pool, self.incumbent.x, budget=self.budget, check=self.check)
+        if rehearsal is not None and rehearsal.gap > WIDE_ROOT_GAP and self.more_groups > self.pool.n_groups:
+            self._lay_out(self.more_groups, known=self.incumbent.x)
+            rehearsal = rehearse(self.pool, self.incumbent.x, budget=self.budget, check=self.check)
+        self._solve_root(rehearsal)
         if self._wants_more_groups():
             self._lay_out(self.more_groups, known=self.incumbent.x)
-            self._solve_root()
+            self._solve_root(rehearsal)
         root = self.root
         if self.tree.bound == math.inf:
             self.tree.close()
@@ -269,16 +268,23 @@ class Run(Journal):
         gap = self.incumbent.loss - self.tree.value
         return WIDE_ROOT_GAP * abs(self.incumbent.loss + self.constant) < gap < math.inf
 
-    def _solve_root(self) -> None:
+    def _solve_root(self, rehearsal: Rehearsal | None) -> None:
         self.root = None  # a point of an earlier layout numbers other rows
-        tolerance = 1e-7
-        rounds = root_rounds(self.pool, self.tree.allowed, self.incumbent.x, budget=self.budget, tolerance=tolerance)
+        points, rows = ((), ()) if rehearsal is None else (rehearsal.points, rehearsal.rows)
+        rounds = root_rounds(
+            self.pool, self.tree.allowed, self.incumbent.x, budget=self.budget, points=points, rows=rows
+        )
         count, reported = 0, -math.inf
         for point in rounds:
             count += 1
             self.root = point
-            self.incumbent.effort.search += self._round_steps(point.x)
+            self.incumbent.effort.search += round_steps(self.term, point.x, self.pool.n_groups)
             self.tree.prove(point.slots, point.lam)
+            if count == 1:
+                reported = self.tree.value
+                self._report(reported)  # before the heuristic, which may take long on many samples
+            if rehearsal is not None and self.hub is not None and count in (1, 4, 16):
+                self._branch_at_root(point.slots, point.lam)
             if count in (1, 4, 16) or point.done:
                 self.incumbent.consider(point.x)
             gap = self.incumbent.loss - self.tree.value
@@ -294,11 +300,6 @@ class Run(Journal):
             return  # no time was left for a round: what the earlier layout found stands
         bound = None if self.root is None else self.tree.value + self.constant
         self.stats = {"root_bound": bound, "root_rounds": count, "root_sec": self.budget.elapsed()}
-
-    def _round_steps(self, x: FloatArray) -> float:
-        """A round at the root, in steps: two passes, and pivots by the rows that there may be."""
-        pivoting = 4.0 * len(x) * self.pool.n_groups**2
-        return cut_steps(self.term, int(np.count_nonzero(x)), len(x), passes=2) + pivoting
 
     def _branch_at_root(self, slots: Slots, lam: FloatArray) -> None:
         """Bound the root by maximum branchings too, and take the structure that attains the minimum as a start."""

@@ -1,7 +1,11 @@
 """How the tree is searched: settings of one search."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self
+
+from ....exceptions import InputError
+from ...base import Solver
 
 __all__ = ["WIDE_ROOT_GAP", "Branching", "SearchSettings", "few_groups", "many_groups"]
 
@@ -53,6 +57,15 @@ class SearchSettings:
     tail: float = 0.03
     seed: int = 0
     branching: Branching | Literal["race"] = "race"
+
+    @classmethod
+    def of(cls, solver: Solver, options: Mapping[str, Any], others: tuple[str, ...]) -> Self:
+        """Of a solver's options; `others` are those that it knows besides."""
+        known = {f.name for f in fields(cls)}
+        if unknown := sorted(set(options) - known):
+            every = ", ".join(sorted(known | set(others)))
+            raise InputError(f"{solver.name} has no option {', '.join(unknown)}; known: {every}.")
+        return cls(**{"seed": solver.seed, **options})
 
 
 def few_groups(n_parts: int) -> int:

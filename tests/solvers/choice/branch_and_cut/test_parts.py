@@ -5,7 +5,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import linprog
+from strategies import dataset_of, tiny_problems
 
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.formulations import BinarySoftMarginStructure, SoftMarginStructure
@@ -16,7 +19,7 @@ from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.programs.lagrangian import find_hub
 from mmbn_opt.programs.tree_proof import TreeProof
-from mmbn_opt.scores.margins import MarginTables
+from mmbn_opt.scores.margins import EntryLookup, MarginTables
 from mmbn_opt.solvers.choice.branch_and_cut import _simplex as simplex
 from mmbn_opt.solvers.choice.branch_and_cut._master import Master
 from mmbn_opt.solvers.choice.branch_and_cut._pool import RowPool
@@ -294,18 +297,24 @@ def test_forbidden_columns_raise_the_value_or_end_in_a_ray() -> None:
     assert proof.prove(rows, tableau.multipliers(rows, 1e6)) >= 1e6
 
 
+@pytest.mark.parametrize("states", [200, 300, 70_000])
 @pytest.mark.parametrize("binary", [False, True])
-def test_blocks_beyond_sixteen_bits_are_looked_up_as_well(*, binary: bool) -> None:
-    """Columns may have more entries than 16-bit places can number."""
+def test_states_beyond_eight_and_sixteen_bits_are_looked_up_as_well(*, binary: bool, states: int) -> None:
     rng = np.random.default_rng(4)
-    n_rows, n_samples = 140_001, 50
-    index = np.zeros((3, n_samples), dtype=np.int32)  # column 1 is the same for every class
-    index[0] = rng.permutation(70_000)[:n_samples] + 1
-    index[0, 0], index[0, 1] = 1, 70_000
-    index[2] = rng.permutation(70_000)[:n_samples] + 70_001
-    table = rng.normal(size=(n_rows, 3))
+    n_samples = 50
+    codes = rng.integers(0, states, size=(2, n_samples)).astype(np.min_scalar_type(states - 1))
+    codes[0, :2] = 0, states - 1
+    lookup = EntryLookup(
+        first_row=np.array([1, 0, 1 + states], dtype=np.int32),  # column 1 is the same for every class
+        members=np.array([[0], [0], [1]], dtype=np.int32),
+        strides=np.array([[1], [0], [1]], dtype=np.int32),
+        states=np.array([states, states], dtype=np.int32),
+        codes=codes,
+    )
+    table = rng.normal(size=(1 + 2 * states, 3))
     table[0] = 0.0
-    tables = MarginTables(binary, table, index, rng.integers(0, 3, n_samples).astype(np.int32), rng.random(n_samples))
+    tables = MarginTables(binary, table, lookup, rng.integers(0, 3, n_samples).astype(np.int32), rng.random(n_samples))
+    assert tables.lookup.entries(0)[:2].tolist() == [1, states]
     term = MarginTerm(tables, 1.0, 4)
     x = np.array([0.4, 0.3, 0.6])
     margins = sum(x[k] * tables.coefficients(k).reshape(n_samples, -1) for k in range(3)).min(axis=1)
@@ -313,6 +322,28 @@ def test_blocks_beyond_sixteen_bits_are_looked_up_as_well(*, binary: bool) -> No
     assert term.values(x).sum() == pytest.approx(float(tables.weight @ np.minimum(margins, 1.0)), rel=1e-12)
     assert np.allclose(cuts.values, cuts.intercepts + cuts.gradients @ x, rtol=0, atol=1e-12)
     assert not cuts.gradients[:, 1].any()
+
+
+@settings(max_examples=40)
+@given(tiny_problems(max_features=4, max_rows=60), st.integers(1, 3), st.booleans(), st.integers(0, 99))
+def test_counting_by_cell_gives_the_sums_of_looking_up_each_sample(
+    problem: tuple[list[list[int]], list[int]], max_parents: int, binary: bool, seed: int
+) -> None:
+    """Groups of a single sample are never counted, a single group of many samples is where its sets have few cells."""
+    rows, card = problem
+    rng = np.random.default_rng(seed)
+    make = BinarySoftMarginStructure if binary else SoftMarginStructure
+    formulation = make(dataset_of(rows, card), max_parents=max_parents)
+    tables = replace(formulation.tables, weight=rng.random(formulation.merged.n_samples) + 0.5)
+    together, singly = MarginTerm(tables, 2.0, 1), MarginTerm(tables, 2.0, tables.n_samples)
+    x = random_point(rng, formulation.candidates.offsets)
+    cuts, by_sample = together.cuts(x), singly.cuts(x)
+    assert np.allclose(cuts.gradients[0], by_sample.gradients.sum(axis=0), rtol=1e-10, atol=1e-9)
+    every_second = singly.cuts(x, lambda values: np.arange(0, len(values), 2))
+    assert np.allclose(every_second.gradients, by_sample.gradients[::2], rtol=1e-12, atol=1e-12)
+    for k in range(len(x)):
+        rows_of = tables.lookup.entries(k)
+        assert (rows_of == 0).all() if not tables.lookup.first_row[k] else rows_of.min() >= tables.lookup.first_row[k]
 
 
 def test_threads_change_no_digit_of_a_cut() -> None:

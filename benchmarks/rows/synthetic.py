@@ -1,0 +1,30 @@
+"""Tables of any length drawn from a tree-augmented naive Bayes network: 20 features of 4 states, 3 classes."""
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["codes", "frame"]
+
+FEATURES, STATES, CLASSES = 20, 4, 3
+
+
+def codes(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Features (rows, 20) and classes (rows,), a byte each; nearly all rows differ."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(CLASSES, rows, p=rng.dirichlet(np.full(CLASSES, 10.0))).astype(np.uint8)
+    x = np.empty((rows, FEATURES), dtype=np.uint8, order="F")
+    for j in range(FEATURES):
+        parent = int(rng.integers(-1, j)) if j else -1
+        context = y if parent < 0 else y * np.uint8(STATES) + x[:, parent]
+        size = CLASSES * (STATES if parent >= 0 else 1)
+        edges = rng.dirichlet(np.full(STATES, 8.0), size).cumsum(axis=1)[:, :-1].astype(np.float32)
+        draw = rng.random(rows, dtype=np.float32)
+        x[:, j] = sum(draw > edges[context, s] for s in range(STATES - 1))
+    return x, y
+
+
+def frame(rows: int, seed: int = 0) -> pd.DataFrame:
+    """The same as a table, with the class in column "y"."""
+    x, y = codes(rows, seed)
+    table = pd.DataFrame({f"x{j}": x[:, j] for j in range(FEATURES)})
+    return table.assign(y=y)

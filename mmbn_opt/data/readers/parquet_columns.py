@@ -1,0 +1,150 @@
+"""Parquet files and folders of them, a column at a time: tables that are larger than memory."""
+
+import os
+from collections.abc import Collection
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mmbn_opt._arguments import listed, shown
+from mmbn_opt.data.columns import left_out
+from mmbn_opt.data.readers.arrow_types import refuse_nested, with_plain_types
+from mmbn_opt.data.readers.limits import refuse_beyond_memory
+from mmbn_opt.data.readers.names import refuse_bad_names
+from mmbn_opt.exceptions import FormatError, InputError, MissingDependencyError
+
+__all__ = ["ParquetColumns"]
+
+_ENDINGS = (".parquet", ".pq")
+
+
+class ParquetColumns:
+    """Columns of a Parquet file, or of all the files of a folder in the order of their names, read when asked for.
+
+    Types are those of `read_table`. Files of a folder must have the same columns; their order may differ.
+
+    Parameters
+    ----------
+    path : path-like
+        A file or a folder.
+    ignore : collection of str
+        Columns to leave out.
+
+    Raises
+    ------
+    InputError
+        No such file or folder, or none in it.
+    FormatError
+        A damaged file, or files that do not fit together: names the file.
+    MissingDependencyError
+        Without pyarrow.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], ignore: Collection[str] = ()) -> None:
+        self._source = os.fspath(path)
+        self._files = [(str(file), self._opened(file)) for file in self._listed(Path(path))]
+        first, schema = self._files[0][0], self._files[0][1].schema_arrow
+        refuse_bad_names(schema.names, first)
+        left_out(pd.DataFrame(columns=schema.names), ignore)  # refuses names that no column has
+        for name, file in self._files[1:]:
+            missing, further = set(schema.names) - set(file.schema_arrow.names), set(file.schema_arrow.names)
+            if missing or (further := further - set(schema.names)):
+                what = f"lacks {listed(sorted(missing))}" if missing else f"has {listed(sorted(further))} besides"
+                raise FormatError(
+                    f"{name}: the file {what}, compared with {first}. Files of a folder must have the same columns; "
+                    "move those that belong to another table, or write them anew."
+                )
+        unnamed = set(self._unnamed_index(schema))
+        self.names = [n for n in schema.names if n not in unnamed and n not in set(ignore)]
+        for name, file in self._files:
+            refuse_nested([field for field in file.schema_arrow if field.name in self.names], name)
+        self._refuse_mixed_kinds()
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Rows of all files."""
+        return sum(file.metadata.num_rows for _, file in self._files)
+
+    def column(self, name: str) -> pd.Series:
+        """One column of all files, its cells as `read_table` would give them."""
+        import pyarrow
+
+        refuse_beyond_memory(self._source, f"column {shown(name)}", self.n_rows, 0)
+        parts = []
+        for source, file in self._files:
+            try:
+                table = file.read(columns=[name])
+                table.validate(full=True)
+            except Exception as error:
+                told = f"{source}: the Parquet file is damaged ({error}). Copy or download it again."
+                raise FormatError(told) from error
+            parts.append(with_plain_types(table, source))
+        try:
+            table = pyarrow.concat_tables(parts, promote_options="permissive").unify_dictionaries()
+        except pyarrow.ArrowException as error:
+            raise self._unfit(name, str(error)) from error
+        frame = table.to_pandas(date_as_object=False)
+        if name not in frame.columns:
+            frame = frame.reset_index()  # a named index of pandas
+        series: pd.Series = frame[name].reset_index(drop=True)
+        return series
+
+    def _unfit(self, name: str, told: str) -> FormatError:
+        return FormatError(
+            f"{self._source}: column {shown(name)} is of types that do not go together in the files of this folder "
+            f"({told}). Write the files anew with one type."
+        )
+
+    def _refuse_mixed_kinds(self) -> None:
+        """Refuse text in one file and numbers in another: no type would hold both."""
+        import pyarrow
+
+        for name in self.names:
+            kinds = {}
+            for source, file in self._files:
+                kind = file.schema_arrow.field(name).type
+                kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+                text = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
+                if not pyarrow.types.is_null(kind):
+                    kinds[text] = f"{kind} in {source}"
+            if len(kinds) > 1:
+                raise self._unfit(name, "; ".join(kinds.values()))
+
+    @staticmethod
+    def _unnamed_index(schema: Any) -> list[str]:
+        """Columns in which pandas keeps row numbers that have no name."""
+        columns = (schema.pandas_metadata or {}).get("index_columns", [])
+        return [c for c in columns if isinstance(c, str) and c.startswith("__index_level_")]
+
+    @staticmethod
+    def _opened(file: Path) -> Any:
+        try:
+            import pyarrow.parquet
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"{file}: reading Parquet needs pyarrow, which is not installed. "
+                "Install it by: pip install 'mmbn-opt[parquet]'"
+            ) from error
+        try:
+            return pyarrow.parquet.ParquetFile(file, memory_map=True)
+        except Exception as error:
+            raise FormatError(f"{file}: this is no Parquet file, or a damaged one ({error}).") from error
+
+    @staticmethod
+    def _listed(path: Path) -> list[Path]:
+        if path.is_file():
+            return [path]
+        if not path.is_dir():
+            raise InputError(f"No such file or folder: {path}. Check the path; the working directory is {os.getcwd()}.")
+        found = sorted(p for p in path.rglob("*") if p.suffix.lower() in _ENDINGS and not p.name.startswith((".", "_")))
+        if not found:
+            raise InputError(f"{path} has no file that ends in {' or '.join(_ENDINGS)}.")
+        parted = next((part for p in found for part in p.relative_to(path).parts[:-1] if "=" in part), None)
+        if parted is not None:
+            raise InputError(
+                f"{path} is parted by folders such as {parted!r}, whose names hold a column that the files lack. "
+                "Write the table without partitions."
+            )
+        return found
