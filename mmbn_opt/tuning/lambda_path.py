@@ -18,7 +18,7 @@ from mmbn_opt.results.result import Result
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.convex.first_order import FirstOrderSolver
-from mmbn_opt.solvers.convex.proximal_newton import ProximalNewtonSolver
+from mmbn_opt.solvers.convex.proximal_newton import WARM_SECONDS, ProximalNewtonSolver
 from mmbn_opt.solving.dispatch import solve
 from mmbn_opt.solving.settings import SolveSettings
 from mmbn_opt.tuning.defaults import LAMBDAS, RELAXATION_GAP
@@ -196,8 +196,10 @@ class _Walk:
         """Rate, certified gap and seconds at `lam`; None when Ctrl-C cut it off."""
         engine: Solver = FirstOrderSolver(rel_gap=gap, time_limit=time_limit, multipliers=self._y)
         if gap <= CLOSE_GAP:  # the first value is warmed up by the first-order method
-            warm = {} if self._y is None else {"warm_seconds": 0.0}
-            engine = ProximalNewtonSolver(rel_gap=gap, time_limit=time_limit, multipliers=self._y, **warm)
+            warm = WARM_SECONDS if self._y is None else 0.0
+            engine = ProximalNewtonSolver(
+                rel_gap=gap, time_limit=time_limit, multipliers=self._y, warm_seconds=warm
+            )  # fmt: skip
         with until_interrupted() as cut, interruptible():
             answer = engine.solve(self._program.at_gamma(1.0 / lam), callback=lambda event: stop_asked(), start=self._w)
         if cut or answer.termination_status is TerminationStatus.INTERRUPTED:
