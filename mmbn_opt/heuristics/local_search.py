@@ -55,7 +55,7 @@ class LocalSearch:
     def run(self, start: Choice) -> Iterator[tuple[Choice, float]]:
         """Yield each better choice with its loss, the descended start first."""
         rng = np.random.default_rng(self.seed)
-        best, best_loss = self._descend(start, range(self.candidates.n_nodes))
+        best, best_loss = self._improve(start, range(self.candidates.n_nodes))
         yield best.copy(), best_loss
         for _ in range(self._kicks):
             if self._late():
@@ -65,7 +65,7 @@ class LocalSearch:
                 for _ in range(int(rng.integers(1, 3))):
                     trial = self.hang(trial, int(rng.integers(self.candidates.n_nodes)))
             trial = self._kick(trial, rng)
-            trial, loss = self._descend(trial, [int(v) for v in rng.permutation(self.candidates.n_nodes)])
+            trial, loss = self._improve(trial, [int(v) for v in rng.permutation(self.candidates.n_nodes)])
             if loss < best_loss - 1e-9 * max(1.0, abs(best_loss)):
                 best, best_loss = trial, loss
                 yield best.copy(), best_loss
@@ -147,6 +147,43 @@ class LocalSearch:
                 choice[node], loss, idle = column, lower, 0
             loss = self.loss.reset(choice)  # fresh sums and a fresh order of the samples
         return choice, loss
+
+    def _improve(self, choice: Choice, nodes: "range | list[int]") -> tuple[Choice, float]:
+        """Descend; under constraints until no exchange of two helps: one node gives up a parent, another takes more.
+
+        Where a limit is reached no node can gain before another gives way, and single replacements are stuck early.
+        """
+        every = range(self.candidates.n_nodes)
+        choice, loss = self._descend(choice, nodes)
+        found = self.side is not None
+        while found and not self._late():
+            found = False
+            for giver, column in self._smaller(choice):
+                trial = choice.copy()
+                trial[giver] = column
+                cutoff = loss - 1e-9 * max(1.0, abs(loss))
+                self.loss.reset(trial)
+                best = -1, -1
+                for node in every:
+                    if node != giver and not self._late():
+                        taken, lower = self.loss.best_replacement(int(trial[node]), self._allowed(trial, node), cutoff)
+                        if taken >= 0:
+                            best, cutoff = (node, taken), lower
+                if best[0] >= 0:
+                    trial[best[0]] = best[1]
+                    choice, loss = self._descend(trial, every)
+                    found = True
+                    break
+        return choice, loss
+
+    def _smaller(self, choice: Choice) -> Iterator[tuple[int, int]]:
+        """Columns with one parent less than what a node has, where the constraints leave it that choice."""
+        for node in range(self.candidates.n_nodes):
+            own = self._has_parent[choice[node]]
+            allowed = self._allowed(choice, node)
+            sets = self._has_parent[allowed]
+            part = ~(sets & ~own).any(axis=1) & (sets.sum(axis=1) == own.sum() - 1)
+            yield from ((node, int(column)) for column in allowed[part])
 
     def _allowed(self, choice: Choice, node: int) -> Choice:
         """Columns of `node` that keep the graph acyclic (no parent may descend from the node) and the constraints."""

@@ -65,6 +65,8 @@ class Job:
     settings : mapping
     starts : iterable of models or None
     seed : int
+    only_given_starts : bool
+        Whether the formulation's own heuristics are left out.
     """
 
     state: SolveState
@@ -75,6 +77,7 @@ class Job:
     settings: Mapping[str, Any]
     starts: Iterable[Any] | None
     seed: int
+    only_given_starts: bool = False
     _seconds: dict[str, float] = field(default_factory=dict)
 
     def execute(self) -> Result:
@@ -99,7 +102,7 @@ class Job:
                 if state.best_violation > 0:
                     state.offer_feasible()
                 with leaving_when(state.no_leave), suppress(OutOfTime):
-                    state.offer_starts(self.starts, self.seed)
+                    state.offer_starts(self.starts, self.seed, alone=self.only_given_starts)
                     seconds["heuristics"] = state.budget.elapsed()
                     if not state.should_end():
                         program = state.formulation.build(state.kind)

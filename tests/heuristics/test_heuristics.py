@@ -126,6 +126,36 @@ def test_local_search_improves_and_stays_acyclic(problem, max_parents, binary):
         last = loss
 
 
+def exchanges(form, choice):
+    """Choices in which one node has a parent less and another node any of its columns, by plain loops."""
+    columns = form.candidates.columns
+    for giver, taken in enumerate(choice):
+        less = [k for k, (node, s) in enumerate(columns) if node == giver and set(s) < set(columns[taken][1])]
+        for fewer in (k for k in less if len(columns[k][1]) == len(columns[taken][1]) - 1):
+            for column, (node, _) in enumerate(columns):
+                if node != giver:
+                    trial = choice.copy()
+                    trial[giver], trial[node] = fewer, column
+                    yield trial
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("limit", [mm.MaxEdges(2), mm.MaxEdges(4), mm.MaxFeatures(2), mm.MaxParameters(9)], ids=str)
+def test_under_a_limit_no_node_can_give_way_to_another_where_a_local_search_ends(seed, limit):
+    rng = np.random.default_rng(seed)
+    card = [2, 2, 3, 2, 2]
+    data = dataset_of([[int(rng.integers(r)) for r in card] for _ in range(40)], card)
+    form = mm.SoftMarginStructure(data, max_parents=2).with_constraints(limit)
+    start = form.choice_of(form.trivial_start().model.structure)
+    search = LocalSearch(form.candidates, MarginLoss(form.tables, form.gamma), max_kicks=0, side=form.side)
+    choice = list(search.run(start))[-1][0]
+    best = form.evaluate(form.model_of(form.structure_of(choice)))
+    for trial in exchanges(form, choice):
+        parents = form.candidates.parents_of_choice(trial)
+        if reference.is_acyclic(parents) and form.broken(form.structure_of(trial)) is None:
+            assert form.evaluate(form.model_of(form.structure_of(trial))) <= best + 1e-7
+
+
 def test_local_search_repeats_itself_with_the_same_seed():
     rng = np.random.default_rng(4)
     form = mm.SoftMarginStructure(dataset_of(rng.integers(0, 2, (60, 6)).tolist(), [2] * 6))

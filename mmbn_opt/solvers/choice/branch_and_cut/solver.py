@@ -148,6 +148,7 @@ class _Run(Journal):
         self.incumbent = Incumbent(
             self.pool, self.tree.constant, self.tolerances, self._news, self.budget, settles
         )  # fmt: skip
+        self.incumbent.effort.factor = self.settings.heuristic
 
     def counts(self) -> tuple[int | None, int | None]:
         """Boxes and pivots."""
