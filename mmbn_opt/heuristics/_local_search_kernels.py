@@ -15,11 +15,12 @@ def best_replacement(
     index: IntArray,
     labels: IntArray,
     weight: FloatArray,
-    gamma: float,
+    gamma: FloatArray,
     binary: bool,
     scores: FloatArray,
     old_column: int,
     columns: NDArray[np.intp],
+    begin: FloatArray,
     order: NDArray[np.intp],
     cutoff: float,
     rest: FloatArray,
@@ -27,8 +28,9 @@ def best_replacement(
     """Column of `columns` that gives the least loss in place of `old_column`; (-1, cutoff) when none is below `cutoff`.
 
     Third comes how many samples were looked at, over all columns. The loss is
-    ``sum_m n_m (gamma - min(gamma, margin_m))``; a column is given up once its partial sum reaches the best. `rest`,
-    (n_samples, n_classes), is scratch space: scores without the old column, in the given order.
+    ``sum_m n_m (gamma_m - min(gamma_m, margin_m))`` on top of what `begin` says of each column; a column is given up
+    once its partial sum reaches the best. `rest`, (n_samples, n_classes), is scratch space: scores without the old
+    column, in the given order.
     """
     n_samples, n_classes = scores.shape
     own = np.empty(n_samples)
@@ -42,8 +44,8 @@ def best_replacement(
             rest[i, label] = NOT_A_RIVAL
     best_column, best_loss = -1, cutoff
     looked = n_samples
-    for column in columns:
-        loss = 0.0
+    for j in range(len(columns)):
+        column, loss = columns[j], begin[j]
         seen = n_samples
         for i in range(n_samples):
             m = order[i]
@@ -51,8 +53,8 @@ def best_replacement(
             margin = own[i] + table[row, labels[m]]
             if not binary:
                 margin -= rival_score(rest[i], table[row])
-            if margin < gamma:
-                loss += weight[m] * (gamma - margin)
+            if margin < gamma[m]:
+                loss += weight[m] * (gamma[m] - margin)
                 if loss >= best_loss:
                     seen = i + 1
                     break
@@ -72,8 +74,10 @@ def add_column(table: FloatArray, entries: IntArray, scores: FloatArray, sign: f
 
 
 @kernel(nogil=True)
-def sample_losses(labels: IntArray, weight: FloatArray, gamma: float, binary: bool, scores: FloatArray) -> FloatArray:
-    """Loss ``n_m (gamma - min(gamma, margin_m))`` of every sample, shape (n_samples,)."""
+def sample_losses(
+    labels: IntArray, weight: FloatArray, gamma: FloatArray, binary: bool, scores: FloatArray
+) -> FloatArray:
+    """Loss ``n_m (gamma_m - min(gamma_m, margin_m))`` of every sample, shape (n_samples,)."""
     n_samples, n_classes = scores.shape
     losses = np.zeros(n_samples)
     for m in range(n_samples):
@@ -85,6 +89,6 @@ def sample_losses(labels: IntArray, weight: FloatArray, gamma: float, binary: bo
                 if c != label and scores[m, c] > rival:
                     rival = scores[m, c]
             margin -= rival
-        if margin < gamma:
-            losses[m] = weight[m] * (gamma - margin)
+        if margin < gamma[m]:
+            losses[m] = weight[m] * (gamma[m] - margin)
     return losses

@@ -95,18 +95,19 @@ def test_compiled_replacement_equals_its_plain_twin(problem, binary, gamma, draw
         tables.index,
         tables.labels,
         tables.weight,
-        gamma,
+        np.full(tables.n_samples, gamma),
         binary,
         scores,
         choice[node],
         columns,
+        np.zeros(len(columns)),
         order,
         np.inf,
         np.empty_like(scores),
     )
     plain = plain_best_replacement(tables, gamma, scores, choice[node], columns, np.inf)
     assert compiled[1] == pytest.approx(plain[1], abs=1e-9)
-    losses = sample_losses(tables.labels, tables.weight, gamma, binary, scores)
+    losses = sample_losses(tables.labels, tables.weight, np.full(tables.n_samples, gamma), binary, scores)
     assert losses.sum() == pytest.approx(gamma * tables.weight.sum() - tables.soft_margin(choice, gamma), abs=1e-9)
 
 
