@@ -50,6 +50,7 @@ class LocalSearch:
         self._has_parent = np.zeros((len(columns), self.candidates.n_nodes), dtype=bool)
         for k, (_, parents) in enumerate(columns):
             self._has_parent[k, list(parents)] = True
+        self._held_up = False  # whether the constraints kept a node from a column in the last descent
         self._kicks = int(np.clip(_WORK_LIMIT / max(1.0, 4 * self.loss.work), 1, self.max_kicks))
 
     def run(self, start: Choice) -> Iterator[tuple[Choice, float]]:
@@ -133,7 +134,7 @@ class LocalSearch:
         """Replace one node's parent set after another until no replacement helps."""
         choice = start.copy()
         loss = self.loss.reset(choice)
-        idle = 0
+        idle, self._held_up = 0, False
         while idle < self.candidates.n_nodes:
             for node in nodes:
                 if idle >= self.candidates.n_nodes or self._late():
@@ -155,7 +156,7 @@ class LocalSearch:
         """
         every = range(self.candidates.n_nodes)
         choice, loss = self._descend(choice, nodes)
-        found = self.side is not None
+        found = self._held_up
         while found and not self._late():
             found = False
             for giver, column in self._smaller(choice):
@@ -190,7 +191,10 @@ class LocalSearch:
         first, last = self.candidates.offsets[node], self.candidates.offsets[node + 1]
         blocked = (self._has_parent[first:last] & self._descendants(choice, node)).any(axis=1)
         if self.side is not None:
-            blocked |= ~self.side.replacements(choice, node)
+            fits = self.side.replacements(choice, node)
+            if not fits.all():
+                self._held_up = True
+                blocked |= ~fits
         allowed: Choice = np.flatnonzero(~blocked) + first
         return allowed
 

@@ -160,6 +160,15 @@ class SideConstraints:
             went |= again
         return True, went
 
+    def idle(self, allowed: BoolArray) -> bool:
+        """Whether it is plain that every choice in a box keeps everything, so that none has to be looked at."""
+        from mmbn_opt.programs import _side_kernels as kernels
+
+        if len(self.groups) or len(self.above) or len(self.apart):
+            return False
+        rows, caps = self._limits
+        return bool(kernels.idle(allowed, self.offsets, self.rows, rows, self.cover, self.weights, caps))
+
     def keeps(self, choice: NDArray[np.intp]) -> bool:
         """Whether an acyclic choice keeps everything."""
         allowed = np.zeros(len(self.parents), dtype=bool)
@@ -168,29 +177,22 @@ class SideConstraints:
 
     def replacements(self, choice: NDArray[np.intp], node: int) -> BoolArray:
         """Which columns of a node keep everything when the others keep to `choice`, shape (columns of the node,)."""
-        first, last = self.offsets[node], self.offsets[node + 1]
-        others = np.delete(choice, node)
+        from mmbn_opt.programs import _side_kernels as kernels
+
         rows, caps = self._limits
-        fits = np.ones(last - first, dtype=bool)
-        if len(rows):
-            taken = self.rows[:, others].sum(axis=1)
-            fits &= (taken[:, None] + self.rows[:, first:last] <= rows[:, None]).all(axis=0)
-        if len(caps) or len(self.groups):
-            items = self.cover[first:last] | self.cover[others].any(axis=0)
-            fits &= (items @ self.weights.T <= caps).all(axis=1)
-            for group in self.groups:
-                there = items[:, group]
-                fits &= there.all(axis=1) | ~there.any(axis=1)
+        fits = kernels.fitting(
+            choice, node, self.offsets, self.rows, rows, self.cover, self.weights, caps, self.groups
+        )  # fmt: skip
         if len(self.above) or len(self.apart):
             edges = self.parents[choice]  # edges[child, parent]
             edges[node] = False
             reach = closure(edges.T)
-            own = self.parents[first:last]
+            own = self.parents[self.offsets[node] : self.offsets[node + 1]]
             for pairs, wanted in ((self.above, True), (self.apart, False)):
                 for a, b in pairs:
                     by_way = reach[node, b] & (own & reach[a]).any(axis=1)
                     fits &= (reach[a, b] | by_way) == wanted
-        return fits
+        return np.asarray(fits)
 
     # -- rows of linear programs ------------------------------------------------------------------------------------
 

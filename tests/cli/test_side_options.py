@@ -99,7 +99,7 @@ def test_what_cannot_be_is_told_by_option_and_value(structure, arguments, words)
         (["--edge-penalty", "5"], 229.03),
         (["--parameter-penalty", "1"], 242.89),
         (["--likelihood", "0.1"], 208.21),
-        (["--edge-penalty", "1000"], 0.0),
+        (["--edge-penalty", "1000"], 3.96),
     ],
 )
 def test_prices_and_likelihood_are_part_of_the_objective(structure, tmp_path, arguments, value):
