@@ -4,6 +4,7 @@ They are data, like the parents of each column: rows for a linear program follow
 `row`), and boxes are cut down by what they rule out (`narrow`), which decides a box of a single choice exactly.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -62,6 +63,8 @@ class SideConstraints:
         All items of a group are there, or none.
     above, apart : int64 array (n_pairs, 2)
         A path leads from the first to the second node; none does.
+    row_names, cap_names : tuple of str
+        In the words of who asked for them; empty where nobody said any.
 
     Examples
     --------
@@ -83,6 +86,8 @@ class SideConstraints:
     groups: BoolArray
     above: Pairs
     apart: Pairs
+    row_names: tuple[str, ...] = ()
+    cap_names: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -98,6 +103,8 @@ class SideConstraints:
         groups: BoolArray | None = None,
         above: Pairs | None = None,
         apart: Pairs | None = None,
+        row_names: Sequence[str] = (),
+        cap_names: Sequence[str] = (),
     ) -> "SideConstraints":
         """With what is given, and nothing of the rest; shapes as the class says."""
         n = len(parents)
@@ -114,6 +121,8 @@ class SideConstraints:
             np.zeros((0, items.shape[1]), dtype=bool) if groups is None else np.ascontiguousarray(groups),
             none if above is None else above,
             none if apart is None else apart,
+            tuple(row_names) or tuple(f"side_row[{r}]" for r in range(0 if upper is None else len(upper))),
+            tuple(cap_names) or tuple(f"cap[{r}]" for r in range(0 if caps is None else len(caps))),
         )
 
     def __post_init__(self) -> None:
