@@ -57,12 +57,11 @@ def row_values(name: str, value: RowValues, data: DiscreteDataset, *, zero: bool
             raise InputError(f"{name} says nothing of [{listed(missing)}]: it needs a number for each class.")
         every = np.array([number(f"{name}[{shown(label)}]", given[label]) for label in labels])
         return np.asarray(every[data.target_codes], dtype=np.float64)
-    if isinstance(value, (Sequence, np.ndarray)) and np.ndim(value) > 0:
-        if len(value) != data.n_samples:
-            raise InputError(
-                f"{name} has {len(value):,} numbers, and the data {data.n_samples:,} rows; give one a row."
-            )
-        return np.array([number(f"{name} of row {row}", one) for row, one in enumerate(value)], dtype=np.float64)
+    if np.ndim(value) > 0:  # a list, an array, a pandas Series
+        rows = list(np.asarray(value))
+        if len(rows) != data.n_samples:
+            raise InputError(f"{name} has {len(rows):,} numbers, and the data {data.n_samples:,} rows; give one a row.")
+        return np.array([number(f"{name} of row {row}", one) for row, one in enumerate(rows)], dtype=np.float64)
     return np.full(data.n_samples, number(name, value))
 
 

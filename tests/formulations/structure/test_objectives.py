@@ -5,6 +5,7 @@ import pickle
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from enumeration import MARGINS, SCORES, Parents, Problem, random_problem
 from hypothesis import given, settings
@@ -126,6 +127,8 @@ def test_equal_gammas_said_in_three_ways_are_the_same_problem():
     plain = mm.solve(small(gamma=1.5))
     by_class = mm.solve(small(gamma={"ill": 1.5, "well": 1.5}))
     by_row = mm.solve(small(gamma=[1.5] * len(LABELS)))
+    by_series = mm.solve(small(gamma=pd.Series([1.5] * len(LABELS), index=range(7, 37))))
+    assert by_series.bounds.primal_bound == plain.bounds.primal_bound
     assert plain.bounds.primal_bound == by_class.bounds.primal_bound == by_row.bounds.primal_bound
     assert plain.model.structure == by_class.model.structure == by_row.model.structure
 
@@ -199,6 +202,8 @@ def test_terms_travel_with_the_formulation():
         (lambda: small(gamma={"ill": 1.0}), "gamma says nothing of ['well']"),
         (lambda: small(gamma={"ill": 1.0, "well": 1.0, "dead": 1.0}), "gamma names ['dead']"),
         (lambda: small(gamma={"ill": 1.0, "well": 0.0}), "gamma['well'] must be finite numbers > 0, got 0.0"),
+        (lambda: small(gamma=np.ones((30, 2))), "gamma of row 0 must be finite numbers > 0"),
+        (lambda: small(gamma=[]), "gamma has 0 numbers, and the data 30 rows"),
         (lambda: small(gamma=[1.0, 2.0]), "gamma has 2 numbers, and the data 30 rows"),
         (lambda: small(gamma=[1.0] * 29 + [float("nan")]), "gamma of row 29 must be finite numbers > 0"),
         (lambda: small(margin_weight={"ill": -1.0, "well": 1.0}), "margin_weight['ill'] must be finite numbers >= 0"),
