@@ -36,6 +36,10 @@ from mmbn_opt.formulations import SequenceMaxMargin as SequenceMaxMargin
 from mmbn_opt.formulations import SequenceSmoothMargin as SequenceSmoothMargin
 from mmbn_opt.formulations import SmoothMargin as SmoothMargin
 from mmbn_opt.formulations import SoftMarginStructure as SoftMarginStructure
+from mmbn_opt.formulations.structure.objective_terms import EdgePenalty as EdgePenalty
+from mmbn_opt.formulations.structure.objective_terms import ObjectiveTerm as ObjectiveTerm
+from mmbn_opt.formulations.structure.objective_terms import ParameterPenalty as ParameterPenalty
+from mmbn_opt.formulations.structure.objective_terms import ScoreTerm as ScoreTerm
 from mmbn_opt.heuristics import IndependenceStructure as IndependenceStructure
 from mmbn_opt.heuristics import from_independence_tests as from_independence_tests
 from mmbn_opt.heuristics import naive_bayes as naive_bayes

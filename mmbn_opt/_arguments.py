@@ -222,6 +222,7 @@ CURES = {
     "MaxMarginRelaxation": "MaxMarginRelaxation(data, structure, gamma) makes one.",
     "Solver": "mmbn_opt.solvers() lists the names; mmbn_opt.solvers has the classes.",
     "StructureConstraint": "MaxEdges(7), MaxFeatures(3) and the like are constraints.",
+    "ObjectiveTerm": "EdgePenalty(0.5), ScoreTerm('loglik', 0.1) and the like are terms.",
     "CandidateRestriction": "restrict_candidates(data, k) makes one.",
 }
 """How to come by what is wanted, by the name of its class."""

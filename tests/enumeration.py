@@ -65,16 +65,20 @@ class Problem:
 
     def values(self, dags: list[Parents]) -> np.ndarray:
         """Scores of some networks."""
+        total = self.totals(dags)
+        if self.score not in MARGINS:
+            return np.asarray(total)
+        return np.minimum(total.min(axis=2), self.gamma) @ np.array(self.weights)
+
+    def totals(self, dags: list[Parents]) -> np.ndarray:
+        """Sums of local scores, or of each row's margin to each rival, shape (n_dags, n_rows, n_rivals)."""
         total: np.ndarray | float = 0.0
         for node in range(len(self.card)):
             sets = sorted({dag[node] for dag in dags})
             table = np.array([self.family(node, s) for s in sets])
             place = {s: k for k, s in enumerate(sets)}
             total = total + table[[place[dag[node]] for dag in dags]]
-        if self.score not in MARGINS:
-            return np.asarray(total)
-        margins = np.asarray(total).min(axis=2)
-        return np.minimum(margins, self.gamma) @ np.array(self.weights)
+        return np.asarray(total)
 
     def family(self, node: int, parents: tuple[int, ...]):
         """Local score of a family, or its part of every sample's margin to every rival."""

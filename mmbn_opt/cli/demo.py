@@ -71,7 +71,7 @@ def demo(
             "TAN": mm.BayesianNetwork.fit(mm.tan_cmi(train), train),
             "soft-margin optimum" if result.bounds.gap_rel < 1e-8 else "soft margin, best found": result.model,
         }
-        comparison = compare_accuracy(models, train, test, formulation.gamma)
+        comparison = compare_accuracy(models, train, test, mm.log_odds(p))
 
         def say() -> None:
             say_result(result)

@@ -28,6 +28,7 @@ class Problem:
     forbid: list[str] | None
     candidates: int | None = None
     constraints: tuple[Any, ...] = ()
+    terms: tuple[Any, ...] = ()
 
     def tried(self) -> Any:
         """The formulation on a small table: whatever is wrong with the settings is told.
@@ -65,6 +66,7 @@ class Problem:
             acyclicity=self.acyclicity.value,
             required_edges=required,
             forbidden_edges=forbidden,
+            terms=self.terms,
             restriction=None if self.candidates is None else restrict_candidates(dataset, self.candidates),
         )
 

@@ -1,5 +1,6 @@
-"""Options of ``structure`` that limit what a structure may be, and the constraints that they stand for."""
+"""Options of ``structure`` that limit a structure or put a price on its size, and what they stand for."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,16 +13,32 @@ __all__ = [
     "AllOrNone",
     "AtMostOne",
     "Budget",
+    "EdgePenalty",
     "FeatureCosts",
+    "Likelihood",
     "MaxEdges",
     "MaxFeatures",
     "MaxParameters",
     "NotAbove",
+    "ParameterPenalty",
     "SideOptions",
     "Tiers",
+    "terms",
 ]
 
 LIMITS = "Limits"
+
+OBJECTIVE = "Objective"
+
+EdgePenalty = Annotated[float | None, num("--edge-penalty", panel=OBJECTIVE, help="Each edge costs so much score.")]
+ParameterPenalty = Annotated[
+    float | None,
+    num("--parameter-penalty", panel=OBJECTIVE, help="Each free parameter of the tables costs so much score."),
+]
+Likelihood = Annotated[
+    float | None,
+    num("--likelihood", panel=OBJECTIVE, help="Add the log-likelihood of the table to the score, times this."),
+]
 
 MaxEdges = Annotated[int | None, whole("--max-edges", panel=LIMITS, help="At most N edges.")]
 MaxFeatures = Annotated[
@@ -125,6 +142,27 @@ class SideOptions:
         found += [features.AllOrNone(names_in(group)) for group in self.all_or_none or ()]
         found += [features.AtMostOne(names_in(group)) for group in self.at_most_one or ()]
         return tuple(found)
+
+
+def terms(edge: float | None, parameter: float | None, likelihood: float | None) -> tuple[Any, ...]:
+    """What is added to the score.
+
+    Raises
+    ------
+    InputError
+    """
+    from mmbn_opt.formulations.structure.objective_terms import EdgePenalty, ParameterPenalty, ScoreTerm
+
+    given = {"--edge-penalty": edge, "--parameter-penalty": parameter, "--likelihood": likelihood}
+    for option, value in given.items():
+        if value is not None and not 0 <= value < math.inf:
+            raise InputError(f"{option} must be a finite number >= 0, got {value:g}.")
+    made = (
+        None if edge is None else EdgePenalty(edge),
+        None if parameter is None else ParameterPenalty(parameter),
+        None if likelihood is None else ScoreTerm("loglik", likelihood),
+    )
+    return tuple(term for term in made if term is not None)
 
 
 def _least(option: str, value: int) -> int:

@@ -55,6 +55,9 @@ def structure(
     not_above: side.NotAbove = None,
     all_or_none: side.AllOrNone = None,
     at_most_one: side.AtMostOne = None,
+    edge_penalty: side.EdgePenalty = None,
+    parameter_penalty: side.ParameterPenalty = None,
+    likelihood: side.Likelihood = None,
     verbose: opt.Verbose = 0,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -73,6 +76,7 @@ def structure(
         max_edges, max_features, max_parameters, feature_costs, budget, tiers, above, not_above, all_or_none,
         at_most_one,
     ).constraints()  # fmt: skip
+    terms = side.terms(edge_penalty, parameter_penalty, likelihood)
     call: dict[str, Any] = {"rel_gap": rel_gap, "threads": threads, "seed": seed, "verbose": opt.solver_log(verbose)}
     if scores is not None:
         from mmbn_opt.cli.given_scores import solve_scores
@@ -100,7 +104,7 @@ def structure(
     from mmbn_opt.tuning.calibration import best_start, calibrate
 
     problem = Problem(
-        score, max_parents, p, smoothing, ess, acyclicity, parent_sets, require, forbid, candidates, limits
+        score, max_parents, p, smoothing, ess, acyclicity, parent_sets, require, forbid, candidates, limits, terms
     )  # fmt: skip
     with interruptible():
         try_call(problem.tried(), solver, time_limit=time_limit, **call)

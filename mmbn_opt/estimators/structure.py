@@ -9,6 +9,7 @@ from mmbn_opt._arguments import choice_of, whole
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.formulations.structure.base import StructureFormulation
 from mmbn_opt.formulations.structure.by_score import SCORES, asks_for_margin, structure_formulation
+from mmbn_opt.formulations.structure.objective_terms import ObjectiveTerm
 from mmbn_opt.heuristics.sparse_candidates import restrict_candidates
 from mmbn_opt.networks.constraints import StructureConstraint
 from mmbn_opt.networks.network import BayesianNetwork
@@ -46,9 +47,9 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         package this is called `score`, which is a method of scikit-learn's classifiers.)
     max_parents : int, list of int, or "cv"
         Most parents of a node, the class counted. Of several values cross-validation chooses inside `fit` ("cv": 1, 2).
-    p : float, list of float, or "cv"
-        Posterior of the true class against a rival that the margin scores ask for, in (0.5, 1); "cv": 0.6, 0.75, 0.9,
-        0.99. The decomposable scores have no use for it.
+    p : float, mapping from class labels, list of these, or "cv"
+        Posterior of the true class against a rival that the margin scores ask for, in (0.5, 1), of all classes or of
+        each; "cv": 0.6, 0.75, 0.9, 0.99. The decomposable scores have no use for it.
     parameters : {"ml", "cg-mm", "cg-cl", "relaxation"}
         Parameters on the structure: those of the score's own definition (smoothed maximum likelihood), or trained as in
         `MaxMarginBayesClassifier`.
@@ -62,6 +63,11 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         As in `SoftMarginStructure`.
     constraints : list of StructureConstraint
         What the structure has to keep: `MaxEdges`, `MaxFeatures`, `FeatureBudget` and the like, by column names.
+    terms : list of ObjectiveTerm
+        What is added to the criterion: `EdgePenalty`, `ParameterPenalty`, `ScoreTerm`, or one's own.
+    margin_weight : float or mapping from class labels
+        What the margins of a class count for in a margin score, beside the weights of its rows; parameters are counted
+        without it.
     candidates : int or None
         For wide data: keep that many candidate parents a feature, by `restrict_candidates` on the training rows. The
         structure is then the best of a restricted class, as the certificate says. None keeps all.
@@ -134,6 +140,8 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         required_edges: Sequence[tuple[str, str]] = (),
         forbidden_edges: Sequence[tuple[str, str]] = (),
         constraints: Sequence[StructureConstraint] = (),
+        terms: Sequence[ObjectiveTerm] = (),
+        margin_weight: float | Mapping[Any, float] = 1.0,
         candidates: int | None = None,
         solver: str | Solver = "auto",
         parameter_solver: str | Solver = "auto",
@@ -167,6 +175,8 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
         self.constraints = constraints
+        self.terms = terms
+        self.margin_weight = margin_weight
         self.candidates = candidates
         self.solver = solver
         self.parameter_solver = parameter_solver
@@ -279,6 +289,8 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
             "required_edges": tuple(self.required_edges),
             "forbidden_edges": tuple(self.forbidden_edges),
             "constraints": tuple(self.constraints),
+            "terms": tuple(self.terms),
+            "margin_weight": self.margin_weight,
             "restriction": None if self.candidates is None else restrict_candidates(data, self.candidates),
         }
         p = settings.get("p", 0.9)  # a score without a margin has none

@@ -20,20 +20,21 @@ def best_replacement(
     lookup: EntryLookup,
     labels: IntArray,
     weight: FloatArray,
-    gamma: float,
+    gamma: FloatArray,
     binary: bool,
     scores: FloatArray,
     old_column: int,
     columns: NDArray[np.intp],
+    begin: FloatArray,
     cutoff: float,
     rest: FloatArray,
 ) -> tuple[int, float, int]:
     """Column of `columns` that gives the least loss in place of `old_column`; (-1, cutoff) when none is below `cutoff`.
 
     Third comes how many samples were looked at, over all columns. The loss is
-    ``sum_m n_m (gamma - min(gamma, margin_m))``; a column is given up once its partial sum reaches the best, which is
-    soon where costly samples come first. `rest`, (n_samples, n_classes), is scratch space: scores without the old
-    column.
+    ``sum_m n_m (gamma_m - min(gamma_m, margin_m))`` on top of what `begin` says of each column; a column is given up
+    once its partial sum reaches the best, which is soon where costly samples come first. `rest`, (n_samples,
+    n_classes), is scratch space: scores without the old column.
     """
     n_samples, n_classes = scores.shape
     first_row, members, strides, codes = lookup.first_row, lookup.members, lookup.strides, lookup.codes
@@ -52,8 +53,8 @@ def best_replacement(
                 rest[m, label] = NOT_A_RIVAL
     best_column, best_loss = -1, cutoff
     looked = n_samples
-    for column in columns:
-        loss = 0.0
+    for j in range(len(columns)):
+        column, loss = columns[j], begin[j]
         seen = n_samples
         start = 0
         while start < n_samples and loss < best_loss:
@@ -64,8 +65,8 @@ def best_replacement(
                 margin = own[m] + table[row, labels[m]]
                 if not binary:
                     margin -= rival_score(rest[m], table[row])
-                if margin < gamma:
-                    loss += weight[m] * (gamma - margin)
+                if margin < gamma[m]:
+                    loss += weight[m] * (gamma[m] - margin)
                     if loss >= best_loss:
                         seen = m + 1
                         break
@@ -90,8 +91,10 @@ def add_column(table: FloatArray, lookup: EntryLookup, column: int, scores: Floa
 
 
 @kernel(nogil=True)
-def sample_losses(labels: IntArray, weight: FloatArray, gamma: float, binary: bool, scores: FloatArray) -> FloatArray:
-    """Loss ``n_m (gamma - min(gamma, margin_m))`` of every sample, shape (n_samples,)."""
+def sample_losses(
+    labels: IntArray, weight: FloatArray, gamma: FloatArray, binary: bool, scores: FloatArray
+) -> FloatArray:
+    """Loss ``n_m (gamma_m - min(gamma_m, margin_m))`` of every sample, shape (n_samples,)."""
     n_samples, n_classes = scores.shape
     losses = np.zeros(n_samples)
     for m in range(n_samples):
@@ -103,6 +106,6 @@ def sample_losses(labels: IntArray, weight: FloatArray, gamma: float, binary: bo
                 if c != label and scores[m, c] > rival:
                     rival = scores[m, c]
             margin -= rival
-        if margin < gamma:
-            losses[m] = weight[m] * (gamma - margin)
+        if margin < gamma[m]:
+            losses[m] = weight[m] * (gamma[m] - margin)
     return losses

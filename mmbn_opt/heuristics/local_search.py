@@ -50,12 +50,13 @@ class LocalSearch:
         self._has_parent = np.zeros((len(columns), self.candidates.n_nodes), dtype=bool)
         for k, (_, parents) in enumerate(columns):
             self._has_parent[k, list(parents)] = True
+        self._held_up = False  # whether the constraints kept a node from a column in the last descent
         self._kicks = int(np.clip(_WORK_LIMIT / max(1.0, 4 * self.loss.work), 1, self.max_kicks))
 
     def run(self, start: Choice) -> Iterator[tuple[Choice, float]]:
         """Yield each better choice with its loss, the descended start first."""
         rng = np.random.default_rng(self.seed)
-        best, best_loss = self._descend(start, range(self.candidates.n_nodes))
+        best, best_loss = self._improve(start, range(self.candidates.n_nodes))
         yield best.copy(), best_loss
         for _ in range(self._kicks):
             if self._late():
@@ -65,7 +66,7 @@ class LocalSearch:
                 for _ in range(int(rng.integers(1, 3))):
                     trial = self.hang(trial, int(rng.integers(self.candidates.n_nodes)))
             trial = self._kick(trial, rng)
-            trial, loss = self._descend(trial, [int(v) for v in rng.permutation(self.candidates.n_nodes)])
+            trial, loss = self._improve(trial, [int(v) for v in rng.permutation(self.candidates.n_nodes)])
             if loss < best_loss - 1e-9 * max(1.0, abs(best_loss)):
                 best, best_loss = trial, loss
                 yield best.copy(), best_loss
@@ -133,7 +134,7 @@ class LocalSearch:
         """Replace one node's parent set after another until no replacement helps."""
         choice = start.copy()
         loss = self.loss.reset(choice)
-        idle = 0
+        idle, self._held_up = 0, False
         while idle < self.candidates.n_nodes:
             for node in nodes:
                 if idle >= self.candidates.n_nodes or self._late():
@@ -148,12 +149,52 @@ class LocalSearch:
             loss = self.loss.reset(choice)  # fresh sums and a fresh order of the samples
         return choice, loss
 
+    def _improve(self, choice: Choice, nodes: "range | list[int]") -> tuple[Choice, float]:
+        """Descend; under constraints until no exchange of two helps: one node gives up a parent, another takes more.
+
+        Where a limit is reached no node can gain before another gives way, and single replacements are stuck early.
+        """
+        every = range(self.candidates.n_nodes)
+        choice, loss = self._descend(choice, nodes)
+        found = self._held_up
+        while found and not self._late():
+            found = False
+            for giver, column in self._smaller(choice):
+                trial = choice.copy()
+                trial[giver] = column
+                cutoff = loss - 1e-9 * max(1.0, abs(loss))
+                self.loss.reset(trial)
+                best = -1, -1
+                for node in every:
+                    if node != giver and not self._late():
+                        taken, lower = self.loss.best_replacement(int(trial[node]), self._allowed(trial, node), cutoff)
+                        if taken >= 0:
+                            best, cutoff = (node, taken), lower
+                if best[0] >= 0:
+                    trial[best[0]] = best[1]
+                    choice, loss = self._descend(trial, every)
+                    found = True
+                    break
+        return choice, loss
+
+    def _smaller(self, choice: Choice) -> Iterator[tuple[int, int]]:
+        """Columns with one parent less than what a node has, where the constraints leave it that choice."""
+        for node in range(self.candidates.n_nodes):
+            own = self._has_parent[choice[node]]
+            allowed = self._allowed(choice, node)
+            sets = self._has_parent[allowed]
+            part = ~(sets & ~own).any(axis=1) & (sets.sum(axis=1) == own.sum() - 1)
+            yield from ((node, int(column)) for column in allowed[part])
+
     def _allowed(self, choice: Choice, node: int) -> Choice:
         """Columns of `node` that keep the graph acyclic (no parent may descend from the node) and the constraints."""
         first, last = self.candidates.offsets[node], self.candidates.offsets[node + 1]
         blocked = (self._has_parent[first:last] & self._descendants(choice, node)).any(axis=1)
         if self.side is not None:
-            blocked |= ~self.side.replacements(choice, node)
+            fits = self.side.replacements(choice, node)
+            if not fits.all():
+                self._held_up = True
+                blocked |= ~fits
         allowed: Choice = np.flatnonzero(~blocked) + first
         return allowed
 

@@ -40,11 +40,20 @@ class Loss(Protocol):
 
 
 class MarginLoss:
-    """``sum_m n_m (gamma - min(gamma, margin_m))``: gamma times the weight minus the soft margin."""
+    """``sum_m n_m (gamma_m - min(gamma_m, margin_m))``, what lacks of each gamma, plus a cost of each chosen column.
 
-    def __init__(self, tables: MarginTables, gamma: float) -> None:
+    Parameters
+    ----------
+    tables : MarginTables
+    gamma : float or float64 array (n_samples,)
+    cost : float64 array (n_columns,) or None
+    """
+
+    def __init__(self, tables: MarginTables, gamma: float | FloatArray, cost: FloatArray | None = None) -> None:
         self._tables = tables = tables.without_rivals()
-        self._gamma = gamma
+        self._gamma = self._wanted = np.full(tables.n_samples, gamma, dtype=np.float64)
+        self._cost = np.zeros(tables.n_columns) if cost is None else cost
+        self._linear = 0.0
         self._scores = np.zeros((tables.n_samples, tables.n_classes))
         self._lookup, self._labels, self._weight = tables.lookup, tables.labels, tables.weight
         self._rest = np.empty_like(self._scores)
@@ -68,12 +77,15 @@ class MarginLoss:
         order = np.argsort(-losses, kind="stable")
         self._lookup, self._scores = tables.lookup.of_samples(order), np.take(self._scores, order, axis=0)
         self._labels, self._weight = tables.labels[order], tables.weight[order]
-        return float(losses.sum())
+        self._wanted = self._gamma[order]
+        self._linear = float(self._cost[choice].sum())
+        return float(losses.sum()) + self._linear
 
     def replace(self, old_column: int, new_column: int) -> None:
         """Exchange one column of the current choice."""
         self._add(new_column, 1.0)
         self._add(old_column, -1.0)
+        self._linear += float(self._cost[new_column] - self._cost[old_column])
 
     def _add(self, column: int, sign: float) -> None:
         from mmbn_opt.heuristics._local_search_kernels import add_column
@@ -88,6 +100,7 @@ class MarginLoss:
         t = self._tables
         at_once = max(1, int(_BLOCK_STEPS / (t.n_samples * (1 if t.binary else t.n_classes))))
         best, least = -1, cutoff
+        begin = self._linear - self._cost[old_column] + self._cost[columns]
         for first in range(0, len(columns), at_once):
             leave_in_time()
             column, loss, looked = best_replacement(
@@ -95,11 +108,12 @@ class MarginLoss:
                 self._lookup,
                 self._labels,
                 self._weight,
-                self._gamma,
+                self._wanted,
                 t.binary,
                 self._scores,
                 old_column,
                 columns[first : first + at_once],
+                begin[first : first + at_once],
                 least,
                 self._rest,
             )

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mmbn_opt._arguments import is_number
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.base import Formulation
@@ -91,12 +92,23 @@ def _problem(formulation: ParentSetFormulation) -> dict[str, Any]:
         "restriction": None if restriction is None else [list(partners) for partners in restriction.partners],
         "constraints": [str(constraint) for constraint in given["constraints"]],
     }
-    content |= {name: given[name] for name in ("gamma", "parent_sets") if name in given}
+    content |= {name: given[name] for name in ("parent_sets",) if name in given}
+    content |= {name: _told(given[name]) for name in ("gamma", "margin_weight") if name in given}
+    content["terms"] = [str(term) for term in given.get("terms", ())]
     if score == "bdeu":
         content["ess"] = given["ess"]
     if isinstance(formulation, StructureFormulation):
         content["smoothing"] = _smoothing(formulation.prior)
     return content
+
+
+def _told(value: Any) -> Any:
+    """A number, or numbers by class or row: enough to tell them from others."""
+    if is_number(value):
+        return value
+    if isinstance(value, Mapping):
+        return {"classes": [[str(label), float(number)] for label, number in value.items()]}
+    return {"rows": hashlib.sha256(np.asarray(value, dtype="<f8").tobytes()).hexdigest()}
 
 
 def _smoothing(prior: Laplace | Dirichlet) -> dict[str, float]:

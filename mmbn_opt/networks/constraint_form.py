@@ -10,7 +10,7 @@ from mmbn_opt._arguments import listed, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["ConstraintForm", "Item", "ModelNodes", "RowPart"]
+__all__ = ["CapPart", "ConstraintForm", "Item", "ModelNodes", "RowPart"]
 
 ParentSet = tuple[int, ...]
 
@@ -92,6 +92,15 @@ class RowPart(NamedTuple):
     coefficient: Coefficient | FloatArray
     lower: float
     upper: float
+    said: str = ""
+
+
+class CapPart(NamedTuple):
+    """The weights of the items that are there sum to at most `upper`."""
+
+    weights: dict[Item, float]
+    upper: float
+    said: str = ""
 
 
 @dataclass
@@ -104,14 +113,17 @@ class ConstraintForm:
 
     Attributes
     ----------
+    said : str
+        The constraint that writes, in words; rows are named by it.
     forbidden, rows, caps, together, above, apart
         What was written; see the methods.
     """
 
     nodes: ModelNodes
+    said: str = ""
     forbidden: list[Callable[[int, ParentSet], bool]] = field(default_factory=list)
     rows: list[RowPart] = field(default_factory=list)
-    caps: list[tuple[dict[Item, float], float]] = field(default_factory=list)
+    caps: list[CapPart] = field(default_factory=list)
     together: list[tuple[Item, ...]] = field(default_factory=list)
     above: list[tuple[int, int]] = field(default_factory=list)
     apart: list[tuple[int, int]] = field(default_factory=list)
@@ -122,15 +134,15 @@ class ConstraintForm:
 
     def row(self, coefficient: Coefficient, *, lower: float = -np.inf, upper: float = np.inf) -> None:
         """A linear row: one coefficient for each node and parent set."""
-        self.rows.append(RowPart(coefficient, lower, upper))
+        self.rows.append(RowPart(coefficient, lower, upper, self.said))
 
     def edge_row(self, weights: FloatArray, *, lower: float = -np.inf, upper: float = np.inf) -> None:
         """A linear row in edges: ``weights[child, parent]`` for each edge that is there."""
-        self.rows.append(RowPart(weights, lower, upper))
+        self.rows.append(RowPart(weights, lower, upper, self.said))
 
     def cap(self, weights: Mapping[Item, float], upper: float) -> None:
         """The weights (>= 0) of the items that are there sum to at most `upper`."""
-        self.caps.append((dict(weights), upper))
+        self.caps.append(CapPart(dict(weights), upper, self.said))
 
     def all_or_none(self, items: Sequence[Item]) -> None:
         """Either all of the items are there or none is."""

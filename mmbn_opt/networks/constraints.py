@@ -50,6 +50,13 @@ class StructureConstraint(ABC):
     filters: ClassVar[bool] = False
     """Whether it says of each node's parents alone whether they are allowed, so that every solver can keep it."""
 
+    def closed_part(self) -> "StructureConstraint | None":
+        """What it says that taking edges away never breaks: itself where it is `closed`, or a weaker constraint.
+
+        One that forbids parent sets, and is not closed for what it says besides, has to tell that part.
+        """
+        return self if self.closed else None
+
     @abstractmethod
     def __str__(self) -> str:
         """The constraint in words, as they stand after "with"."""
@@ -76,7 +83,7 @@ def ruled_out(
     """
     *features, last = nodes.names
     only = tuple(tuple(parents) if v == node else () for v in range(len(nodes.names)))
-    lone = [constraint for constraint in constraints if constraint.closed]
+    lone = [part for constraint in constraints if (part := constraint.closed_part()) is not None]
     if not lone:
         return False
     structure = Structure(tuple(features), last, only)
@@ -210,6 +217,12 @@ class DegreeLimit(StructureConstraint):
             raise InputError("DegreeLimit needs max_in, max_out, min_in or min_out.")
         # Fewer edges keep what is a limit from above.
         object.__setattr__(self, "closed", self.min_in is None and self.min_out is None)
+
+    def closed_part(self) -> StructureConstraint | None:
+        """Its limits from above."""
+        if self.max_in is None and self.max_out is None:
+            return None
+        return DegreeLimit(self.nodes, self.max_in, self.max_out)
 
     @property
     def _limits(self) -> list[tuple[str, int, str]]:

@@ -199,7 +199,7 @@ class StructureClass:
         The required parents alone are a part of every set, so that sets without the class need no list.
         """
         if not self.subsets_do:
-            return self._unlisted(sets)
+            return self.unlisted(sets)
         c, idle = self.data.n_features, set(self.idle())
         for node, options in enumerate(sets):
             listed, least = set(options), self._required(node)
@@ -218,7 +218,7 @@ class StructureClass:
                 return f"{self._said(node, wanted)} is allowed, and no candidate stands for it"
         return None
 
-    def _unlisted(self, sets: Sequence[Sequence[ParentSet]]) -> str | None:
+    def unlisted(self, sets: Sequence[Sequence[ParentSet]]) -> str | None:
         """A parent set of the class that is no candidate itself: where a part of it may be no substitute."""
         for node, options in enumerate(sets):
             listed = set(options)
@@ -235,7 +235,7 @@ class StructureClass:
         Each set that is no candidate needs one inside of it that scores as well; both scores are computed by `worth`.
         """
         if not self.subsets_do:
-            return self._unlisted(sets), "none"
+            return self.unlisted(sets), "none"
         missing = [
             (node, wanted)
             for node, options in enumerate(sets)

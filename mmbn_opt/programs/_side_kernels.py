@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arrays import BoolArray, FloatArray, kernel
 
-__all__ = ["keep_caps", "keep_groups", "keep_paths", "keep_rows"]
+__all__ = ["fitting", "idle", "keep_caps", "keep_groups", "keep_paths", "keep_rows"]
 
 EMPTY, SAME, LESS = -1, 0, 1
 """The box is empty, as it was, or smaller."""
@@ -172,3 +172,93 @@ def keep_paths(
                             found = LESS
                             break
     return found
+
+
+@kernel(nogil=True)
+def fitting(
+    choice: NDArray[np.intp],
+    node: int,
+    offsets: NDArray[np.intp],
+    rows: FloatArray,
+    upper: FloatArray,
+    cover: BoolArray,
+    weights: FloatArray,
+    caps: FloatArray,
+    groups: BoolArray,
+) -> BoolArray:
+    """Which columns of a node keep rows, caps and groups when the other nodes keep to `choice`."""
+    first, last = offsets[node], offsets[node + 1]
+    fits = np.ones(last - first, dtype=np.bool_)
+    for r in range(len(upper)):
+        taken = 0.0
+        for i in range(len(choice)):
+            if i != node:
+                taken += rows[r, choice[i]]
+        for k in range(first, last):
+            if taken + rows[r, k] > upper[r]:
+                fits[k - first] = False
+    n_items = cover.shape[1]
+    if n_items == 0:
+        return fits
+    there = np.zeros(n_items, dtype=np.bool_)
+    for i in range(len(choice)):
+        if i != node:
+            for j in range(n_items):
+                there[j] = there[j] or cover[choice[i], j]
+    for k in range(first, last):
+        for r in range(len(caps)):
+            total = 0.0
+            for j in range(n_items):
+                if there[j] or cover[k, j]:
+                    total += weights[r, j]
+            if total > caps[r]:
+                fits[k - first] = False
+        for g in range(len(groups)):
+            has, lacks = False, False
+            for j in range(n_items):
+                if groups[g, j]:
+                    if there[j] or cover[k, j]:
+                        has = True
+                    else:
+                        lacks = True
+            if has and lacks:
+                fits[k - first] = False
+    return fits
+
+
+@kernel(nogil=True)
+def idle(
+    allowed: BoolArray,
+    offsets: NDArray[np.intp],
+    rows: FloatArray,
+    upper: FloatArray,
+    cover: BoolArray,
+    weights: FloatArray,
+    caps: FloatArray,
+) -> bool:
+    """Whether no choice in a box breaks a row or a cap: by the most that each node adds, and all items together."""
+    for r in range(len(upper)):
+        total = 0.0
+        for i in range(len(offsets) - 1):
+            most = -np.inf
+            for k in range(offsets[i], offsets[i + 1]):
+                if allowed[k] and rows[r, k] > most:
+                    most = rows[r, k]
+            total += most
+        if not total <= upper[r]:
+            return False
+    if len(caps) == 0:
+        return True
+    there = np.zeros(cover.shape[1], dtype=np.bool_)
+    for k in range(len(allowed)):
+        if allowed[k]:
+            for j in range(len(there)):
+                there[j] = there[j] or cover[k, j]
+    for r in range(len(caps)):
+        total = 0.0
+        for j in range(len(there)):
+            if there[j]:
+                total += weights[r, j]
+        if total > caps[r]:
+            return False
+    return True

@@ -4,6 +4,7 @@ They are data, like the parents of each column: rows for a linear program follow
 `row`), and boxes are cut down by what they rule out (`narrow`), which decides a box of a single choice exactly.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -62,6 +63,8 @@ class SideConstraints:
         All items of a group are there, or none.
     above, apart : int64 array (n_pairs, 2)
         A path leads from the first to the second node; none does.
+    row_names, cap_names : tuple of str
+        In the words of who asked for them; empty where nobody said any.
 
     Examples
     --------
@@ -83,6 +86,8 @@ class SideConstraints:
     groups: BoolArray
     above: Pairs
     apart: Pairs
+    row_names: tuple[str, ...] = ()
+    cap_names: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -98,6 +103,8 @@ class SideConstraints:
         groups: BoolArray | None = None,
         above: Pairs | None = None,
         apart: Pairs | None = None,
+        row_names: Sequence[str] = (),
+        cap_names: Sequence[str] = (),
     ) -> "SideConstraints":
         """With what is given, and nothing of the rest; shapes as the class says."""
         n = len(parents)
@@ -114,6 +121,8 @@ class SideConstraints:
             np.zeros((0, items.shape[1]), dtype=bool) if groups is None else np.ascontiguousarray(groups),
             none if above is None else above,
             none if apart is None else apart,
+            tuple(row_names) or tuple(f"side_row[{r}]" for r in range(0 if upper is None else len(upper))),
+            tuple(cap_names) or tuple(f"cap[{r}]" for r in range(0 if caps is None else len(caps))),
         )
 
     def __post_init__(self) -> None:
@@ -160,6 +169,15 @@ class SideConstraints:
             went |= again
         return True, went
 
+    def idle(self, allowed: BoolArray) -> bool:
+        """Whether it is plain that every choice in a box keeps everything, so that none has to be looked at."""
+        from mmbn_opt.programs import _side_kernels as kernels
+
+        if len(self.groups) or len(self.above) or len(self.apart):
+            return False
+        rows, caps = self._limits
+        return bool(kernels.idle(allowed, self.offsets, self.rows, rows, self.cover, self.weights, caps))
+
     def keeps(self, choice: NDArray[np.intp]) -> bool:
         """Whether an acyclic choice keeps everything."""
         allowed = np.zeros(len(self.parents), dtype=bool)
@@ -168,29 +186,22 @@ class SideConstraints:
 
     def replacements(self, choice: NDArray[np.intp], node: int) -> BoolArray:
         """Which columns of a node keep everything when the others keep to `choice`, shape (columns of the node,)."""
-        first, last = self.offsets[node], self.offsets[node + 1]
-        others = np.delete(choice, node)
+        from mmbn_opt.programs import _side_kernels as kernels
+
         rows, caps = self._limits
-        fits = np.ones(last - first, dtype=bool)
-        if len(rows):
-            taken = self.rows[:, others].sum(axis=1)
-            fits &= (taken[:, None] + self.rows[:, first:last] <= rows[:, None]).all(axis=0)
-        if len(caps) or len(self.groups):
-            items = self.cover[first:last] | self.cover[others].any(axis=0)
-            fits &= (items @ self.weights.T <= caps).all(axis=1)
-            for group in self.groups:
-                there = items[:, group]
-                fits &= there.all(axis=1) | ~there.any(axis=1)
+        fits = kernels.fitting(
+            choice, node, self.offsets, self.rows, rows, self.cover, self.weights, caps, self.groups
+        )  # fmt: skip
         if len(self.above) or len(self.apart):
             edges = self.parents[choice]  # edges[child, parent]
             edges[node] = False
             reach = closure(edges.T)
-            own = self.parents[first:last]
+            own = self.parents[self.offsets[node] : self.offsets[node + 1]]
             for pairs, wanted in ((self.above, True), (self.apart, False)):
                 for a, b in pairs:
                     by_way = reach[node, b] & (own & reach[a]).any(axis=1)
                     fits &= (reach[a, b] | by_way) == wanted
-        return fits
+        return np.asarray(fits)
 
     # -- rows of linear programs ------------------------------------------------------------------------------------
 

@@ -256,7 +256,8 @@ class TreeProof:
         columns = first + np.flatnonzero(self.allowed[first:last])
         boxes = np.empty((len(columns), len(self.allowed)), dtype=bool)
         alive = split_box(self.allowed, columns, node, self.offsets, self.bits, self.roots, boxes)
-        if self._program.side is not None:
+        side = self._program.side
+        if side is not None and not side.idle(self.allowed):
             alive = np.array([bool(a) and self._settle(box) for a, box in zip(alive, boxes, strict=True)], dtype=bool)
         return Children(node, columns[alive], boxes[alive], columns[~alive])
 

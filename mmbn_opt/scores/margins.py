@@ -196,8 +196,10 @@ class MarginTables:
         ratio = self.table[:, 0] - self.table[:, 1]
         return replace(self, binary=True, table=np.stack([ratio, -ratio], axis=1))
 
-    def sampled(self, count: int) -> "MarginTables":
+    def sampled(self, count: int, gamma: float | FloatArray) -> tuple["MarginTables", float | FloatArray]:
         """The same tables for about `count` of the samples, drawn evenly along their order and in proportion to weight.
+
+        `gamma` may hold a number a sample; it comes back for those that were drawn.
 
         Samples in the order of `DiscreteDataset.aggregate` are drawn from each class, and from rows that are alike, in
         proportion. The weights that are left sum to what they did.
@@ -208,7 +210,7 @@ class MarginTables:
         >>> data = DiscreteDataset.from_arrays([["a"], ["b"], ["a"], ["b"]] * 50, [0, 0, 1, 1] * 50)
         >>> candidates = CandidateParents.for_margins(1, 1)
         >>> tables = MarginTables.build(data, candidates, Laplace(1.0), binary=False)
-        >>> some = tables.sampled(20)
+        >>> some, _ = tables.sampled(20, 1.0)
         >>> some.n_samples, float(some.weight.sum())
         (20, 200.0)
         """
@@ -216,7 +218,8 @@ class MarginTables:
         ticks = (np.arange(count) + 0.5) * (ends[-1] / count)
         rows, times = np.unique(np.searchsorted(ends, ticks), return_counts=True)
         weight = times * (ends[-1] / count)
-        return replace(self, lookup=self.lookup.of_samples(rows), labels=self.labels[rows], weight=weight)
+        drawn = replace(self, lookup=self.lookup.of_samples(rows), labels=self.labels[rows], weight=weight)
+        return drawn, gamma if np.ndim(gamma) == 0 else np.asarray(gamma)[rows]
 
     @property
     def n_columns(self) -> int:

@@ -59,9 +59,17 @@ def log_margins(network: BayesianNetwork, data: DiscreteDataset) -> FloatArray:
     return margins
 
 
-def soft_margin(network: BayesianNetwork, data: DiscreteDataset, gamma: float) -> float:
-    """``sum_m n_m min(log d_m, gamma)`` in nats (Peharz & Pernkopf 2012, eq. 9)."""
-    return float(data.sample_weight @ np.minimum(log_margins(network, data), gamma))
+def soft_margin(
+    network: BayesianNetwork,
+    data: DiscreteDataset,
+    gamma: float | FloatArray,
+    margin_weight: float | FloatArray = 1.0,
+) -> float:
+    """``sum_m v_m n_m min(log d_m, gamma_m)`` in nats (Peharz & Pernkopf 2012, eq. 9, where v = 1).
+
+    `gamma` and the weight v of the margin are one number for all rows, or one a row.
+    """
+    return float((data.sample_weight * margin_weight) @ np.minimum(log_margins(network, data), gamma))
 
 
 def smooth_margin(
@@ -149,10 +157,19 @@ def _log_ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 
 
 def binary_soft_margin(
-    structure: Structure, data: DiscreteDataset, gamma: float, smoothing: float | Smoothing = 1.0
+    structure: Structure,
+    data: DiscreteDataset,
+    gamma: float | FloatArray,
+    smoothing: float | Smoothing = 1.0,
+    margin_weight: float | FloatArray = 1.0,
 ) -> float:
-    """``sum_m n_m min(log of the binary margin, gamma)`` in nats (Peharz & Pernkopf 2012, section 5)."""
-    return float(data.sample_weight @ np.minimum(binary_log_margins(structure, data, smoothing), gamma))
+    """``sum_m v_m n_m min(log of the binary margin, gamma_m)`` in nats (Peharz & Pernkopf 2012, section 5).
+
+    `gamma` and the weight v of the margin are one number for all rows, or one a row.
+    """
+    return float(
+        (data.sample_weight * margin_weight) @ np.minimum(binary_log_margins(structure, data, smoothing), gamma)
+    )
 
 
 def conditional_log_likelihood(network: BayesianNetwork, data: DiscreteDataset) -> float:

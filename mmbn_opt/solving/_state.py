@@ -181,13 +181,13 @@ class SolveState:
         if empty and isinstance(self.formulation, SideConstrained):
             raise contradiction(self.formulation, self.budget)
 
-    def offer_starts(self, starts: Iterable[Any] | None, seed: int) -> None:
-        """Offer the caller's models, and what the formulation's heuristics find."""
+    def offer_starts(self, starts: Iterable[Any] | None, seed: int, *, alone: bool = False) -> None:
+        """Offer the caller's models and, unless they are to be `alone`, what the formulation's heuristics find."""
         formulation = self.formulation
         given = None if starts is None else list(starts)
         for model in given or ():
             self.offer(formulation.adopt(model, self.kind), "given start", event="start")
-        if given == [] or self.should_end():
+        if given == [] or alone or self.should_end():
             return
         deadline = self.budget.within(HEURISTICS)
         for start in formulation.starts(seed=seed, deadline=deadline):

@@ -73,6 +73,8 @@ class Job:
     seed : int
     checkpoint : Checkpoint or None
         Where the tree is kept; closed at the end.
+    only_given_starts : bool
+        Whether the formulation's own heuristics are left out.
     """
 
     state: SolveState
@@ -84,6 +86,7 @@ class Job:
     starts: Iterable[Any] | None
     seed: int
     checkpoint: Any = None
+    only_given_starts: bool = False
     _seconds: dict[str, float] = field(default_factory=dict)
 
     def execute(self) -> Result:
@@ -114,7 +117,7 @@ class Job:
                 with leaving_when(state.no_leave), suppress(OutOfTime):
                     if self.checkpoint is not None:
                         self._bind()
-                    state.offer_starts(self.starts, self.seed)
+                    state.offer_starts(self.starts, self.seed, alone=self.only_given_starts)
                     seconds["heuristics"] = state.budget.elapsed()
                     if not state.should_end():
                         program = state.formulation.build(state.kind)

@@ -5,23 +5,32 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mmbn_opt._arguments import check_arguments, checked_number, listed, shown
-from mmbn_opt._budget import Budget
+from mmbn_opt._budget import Budget, noting_signals, now, stop_asked, until_interrupted
 from mmbn_opt._lazy import delegate
 from mmbn_opt.exceptions import InfeasibleError, InputError, WrongTypeError
 from mmbn_opt.formulations.base import Formulation
-from mmbn_opt.formulations.structure.constrained import SideConstrained
+from mmbn_opt.formulations.structure.parent_sets import ParentSetFormulation
 from mmbn_opt.networks.constraints import StructureConstraint
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.result import Result
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.base import Solver
-from mmbn_opt.solving.dispatch import solve
+from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut
+from mmbn_opt.solving._scouting import scouted, structure_of
+from mmbn_opt.solving.dispatch import make_job
+from mmbn_opt.solving.settings import SolveSettings
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["TradeOff", "TradeOffPoint", "trade_off"]
+
+SCOUTING = 0.1
+"""Share of the time limit that looking for starts of all points may take at most; it ends by count long before."""
+
+LATE_SHARE = 0.1
+"""Of the engine's usual effort for its heuristic: where neighbours' structures are known it finds little."""
 
 Limit = Callable[[Any], StructureConstraint]
 
@@ -90,7 +99,7 @@ class TradeOff:
 
         rows = []
         for point in self.points:
-            structure = None if point.model is None else _structure(point.model)
+            structure = None if point.model is None else structure_of(point.model)
             rows.append(
                 {
                     "limit": point.limit,
@@ -150,7 +159,7 @@ def trade_off(
     {'limit': [0, 1, 2, 3, 4], 'primal_bound': [0.0, 0.0, 35.84, 35.84, 35.84]}
     """
     check_arguments(trade_off, locals())
-    if not isinstance(formulation, SideConstrained):
+    if not isinstance(formulation, ParentSetFormulation):
         raise WrongTypeError(f"{type(formulation).__name__} takes no limits on a structure; structure formulations do.")
     asked = sorted({checked_number("A value of trade_off", value, expected="a number >= 0") for value in values})
     if not asked:
@@ -160,59 +169,77 @@ def trade_off(
         if not isinstance(constraint, StructureConstraint):
             raise WrongTypeError(f"limit must make a constraint of a value, such as MaxEdges; got {shown(constraint)}.")
         constraint.check(formulation.model_nodes)
-    budget = Budget(time_limit)
+    if isinstance(solver, Solver) and time_limit is None:
+        time_limit = solver.time_limit
+    settings = SolveSettings(rel_gap=rel_gap, options=options)
+    with noting_signals():
+        return _curve(formulation, limits, solver, settings, Budget(time_limit))
+
+
+def _curve(
+    formulation: ParentSetFormulation,
+    limits: list[tuple[float, StructureConstraint]],
+    solver: str | Solver,
+    settings: SolveSettings,
+    budget: Budget,
+) -> TradeOff:
+    """Inside a scope in which Ctrl-C is noted."""
+    problems = [formulation.with_constraints(constraint) for _, constraint in limits]
+    end = budget.within(SCOUTING)
+    starts: list[Structure | None] = [None] * len(problems)
+    with until_interrupted() as cut:
+        starts = scouted(problems, lambda: stop_asked() or (end is not None and now() >= end))
     found: list[TradeOffPoint] = []
-    interrupted = False
+    interrupted = bool(cut)
     for place in reversed(range(len(limits))):
         value, constraint = limits[place]
         before = found[-1] if found else None
         point = None if before is None else _known(before, value, constraint, formulation)
         if point is None:
-            seconds = None if time_limit is None else max(budget.left(), 0.0) / (place + 1)
-            point, interrupted = _solved(
-                formulation, value, constraint, before, solver=solver, time_limit=seconds, rel_gap=rel_gap,
-                options=options,
-            )  # fmt: skip
+            seconds = None if budget.limit is None else max(budget.left(), 0.0) / (place + 1)
+            limited = replace(settings, time_limit=0.0 if interrupted else seconds)
+            known = [m for m in (starts[place], None if before is None else before.model) if m is not None]
+            point = _solved(problems[place], value, constraint, before, solver, limited, known)
         found.append(point)
+        interrupted = interrupted or point.status is TerminationStatus.INTERRUPTED
         if interrupted:
             break
     return TradeOff(formulation, _risen(found[::-1]), interrupted)
 
 
-def _structure(model: Any) -> Structure:
-    structure: Structure = model if isinstance(model, Structure) else model.structure
-    return structure
-
-
 def _known(
-    before: TradeOffPoint, value: float, constraint: StructureConstraint, formulation: SideConstrained
+    before: TradeOffPoint, value: float, constraint: StructureConstraint, formulation: ParentSetFormulation
 ) -> TradeOffPoint | None:
     """The point, where a looser limit tells all of it."""
-    kept = before.model is None or constraint.objection(_structure(before.model), formulation.model_nodes) is None
+    kept = before.model is None or constraint.objection(structure_of(before.model), formulation.model_nodes) is None
     return replace(before, limit=value, constraint=constraint, seconds=0.0) if kept else None
 
 
 def _solved(
-    formulation: SideConstrained,
+    problem: ParentSetFormulation,
     value: float,
     constraint: StructureConstraint,
     before: TradeOffPoint | None,
-    **settings: Any,
-) -> tuple[TradeOffPoint, bool]:
-    """The point by a search that begins at the looser limit's structure, and whether that was interrupted."""
-    problem = formulation.with_constraints(constraint)
-    starts = None if before is None else [_structure(before.model)]
+    solver: str | Solver,
+    settings: SolveSettings,
+    known: list[Any],
+) -> TradeOffPoint:
+    """The point by a search that begins at structures of its neighbours."""
     try:
-        result: Result = solve(problem, starts=starts, **settings)
+        job = make_job(problem, solver, settings, starts=known or None)
+        if known:
+            job.only_given_starts = True
+            if isinstance(job.engine, BranchAndCut) and not job.engine.options:
+                job.engine = replace(job.engine, options={"heuristic": LATE_SHARE})
+        result: Result = job.execute()
     except InfeasibleError:
-        nothing = ObjectiveBounds(formulation.sense, None, None)
-        return TradeOffPoint(value, constraint, None, nothing, TerminationStatus.INFEASIBLE, 0.0), False
+        nothing = ObjectiveBounds(problem.sense, None, None)
+        return TradeOffPoint(value, constraint, None, nothing, TerminationStatus.INFEASIBLE, 0.0)
     bounds, status = result.bounds, result.termination_status
     if before is not None and before.bounds.dual_bound is not None and bounds.better_dual(before.bounds.dual_bound):
         bounds = ObjectiveBounds(bounds.sense, bounds.primal_bound, before.bounds.dual_bound)
     model = result.model if bounds.primal_bound is not None else None
-    point = TradeOffPoint(value, constraint, model, bounds, status, result.seconds.total)
-    return point, status is TerminationStatus.INTERRUPTED
+    return TradeOffPoint(value, constraint, model, bounds, status, result.seconds.total)
 
 
 def _risen(points: list[TradeOffPoint]) -> tuple[TradeOffPoint, ...]:

@@ -51,6 +51,11 @@ class Problem:
 
     def __init__(self, header: dict[str, Any]) -> None:
         said = header["problem"]
+        for name, plain in (("terms", []), ("margin_weight", 1)):
+            if said.get(name, plain) != plain:
+                raise InputError(f"Scores with {name.replace('_', ' ')} of their own are not verified.")
+        if isinstance(said.get("gamma"), dict):
+            raise InputError("Margins with a gamma of each class or row are not verified.")
         self.score, self.gamma = said["score"], float(Fraction(said.get("gamma", 0)))  # finite
         if self.score not in ("sm", "sbm", "loglik", "bic", "mdl", "bdeu") or header["side"] is not None:
             raise InputError(f"Score {self.score!r} with side constraints, or not from a table, is not verified.")

@@ -127,6 +127,10 @@ CALLS: dict[str, Call] = {
     "Tiers": (mm.Tiers, {"tiers": [["a"], ["b"]]}),
     "Ancestor": (mm.Ancestor, {"above": "a", "below": "b"}),
     "NotAncestor": (mm.NotAncestor, {"above": "a", "below": "b"}),
+    "EdgePenalty": (mm.EdgePenalty, {"price": 1.0}),
+    "ParameterPenalty": (mm.ParameterPenalty, {"price": 1.0}),
+    "ScoreTerm": (mm.ScoreTerm, {"score": "bic", "weight": 0.5, "ess": 2.0}),
+    "SoftMarginStructure.with_terms": (lambda first: SEARCH.with_terms(first), {"first": mm.EdgePenalty(2.0)}),
     "LinearRow": (mm.LinearRow, {"terms": {("a", "b"): 1.0}, "upper": 1.0}),
     "SoftMarginStructure.with_constraints": (
         lambda first: SEARCH.with_constraints(first), {"first": mm.MaxEdges(2)},
@@ -180,6 +184,7 @@ ELSEWHERE = {
     "Comparison": "made by compare",
     "TradeOff": "made by trade_off",
     "TradeOffPoint": "made by trade_off",
+    "ObjectiveTerm": "what terms derive from; each of them is here",
     "StructureConstraint": "what constraints derive from; each of them is here",
     "Preparation": "made by prepare",
     "Result": "made by solve",
@@ -280,7 +285,7 @@ def test_b9_samples_labels_and_weights_of_estimators(kind: Any) -> None:
 @pytest.mark.parametrize(("call", "told"), [
     (lambda: mm.SoftMarginStructure(FRAME), r"^data must be a DiscreteDataset, got a DataFrame\. Make one with"),
     (lambda: mm.SoftMarginStructure(None), r"^data must be a DiscreteDataset, got None"),
-    (lambda: mm.SoftMarginStructure(DATA, gamma="a"), r"^gamma must be a number, got 'a'"),
+    (lambda: mm.SoftMarginStructure(DATA, gamma="a"), r"^gamma must be a number or a mapping .*, got 'a'"),
     (lambda: mm.SoftMarginStructure(DATA, required_edges="a>b"), r"^required_edges must be a list of pairs of texts"),
     (lambda: mm.SoftMarginStructure(DATA, required_edges=["a>b"]), r"^required_edges.*stands for the edge from"),
     (lambda: mm.SmoothMargin(DATA, NETWORK), r"^structure must be a Structure, got a Bay.*network\.structure"),

@@ -91,3 +91,39 @@ def test_what_cannot_be_is_told_by_option_and_value(structure, arguments, words)
     assert code == 2, said
     assert words in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        (["--edge-penalty", "5"], 229.03),
+        (["--parameter-penalty", "1"], 242.89),
+        (["--likelihood", "0.1"], 208.21),
+        (["--edge-penalty", "1000"], 3.96),
+    ],
+)
+def test_prices_and_likelihood_are_part_of_the_objective(structure, tmp_path, arguments, value):
+    code, said = structure(*arguments)
+    assert code == 0, said
+    found = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert found["primal_bound"] == pytest.approx(value, abs=0.01), found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--edge-penalty", "-1"], "--edge-penalty must be a finite number >= 0, got -1"),
+        (["--likelihood", "inf"], "--likelihood must be a finite number >= 0"),
+        (["--parameter-penalty", "much"], "--parameter-penalty"),
+    ],
+)
+def test_prices_that_are_none_are_refused(structure, arguments, words):
+    code, said = structure(*arguments)
+    assert code == 2, said
+    assert words in said
+
+
+def test_scores_that_are_given_have_their_prices_in_them(structure):
+    code, said = structure("--scores", "s.jkl", "--edge-penalty", "1", rows=())
+    assert code == 2
+    assert "--scores takes the place of a table, and --edge-penalty would say something" in said

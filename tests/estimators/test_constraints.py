@@ -1,5 +1,6 @@
 """Constraints in the classifier: kept by the structure, in every fold, and told by name where they can't be."""
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
@@ -41,3 +42,25 @@ def test_an_unknown_column_and_a_contradiction_are_told(corral):
         mm.MaxMarginStructureClassifier(constraints=limits).fit(*corral)
     with pytest.raises(mm.InputError, match="constraints must be a list of StructureConstraints"):
         mm.MaxMarginStructureClassifier(constraints=["7 edges"]).fit(*corral)
+
+
+def test_terms_and_what_is_asked_of_each_class_are_part_of_the_classifiers_problem(corral):
+    X, y = corral
+    model = mm.MaxMarginStructureClassifier(
+        p={"0": 0.9, "1": 0.99}, terms=[mm.EdgePenalty(2.0)], margin_weight={"0": 1.0, "1": 3.0}
+    ).fit(X, y)
+    problem = model.result_.formulation
+    assert problem.gamma == {"0": mm.log_odds(0.9), "1": mm.log_odds(0.99)}
+    assert problem.margin_weight == {"0": 1.0, "1": 3.0}
+    margins = mm.scores.log_margins(model.result_.model, problem.data)
+    asked = np.array([mm.log_odds(0.9), mm.log_odds(0.99)])[problem.data.target_codes]
+    counts = np.array([1.0, 3.0])[problem.data.target_codes]
+    by_hand = counts @ np.minimum(margins, asked) - 2.0 * len(model.result_.model.structure.edges)
+    assert model.result_.bounds.primal_bound == pytest.approx(by_hand)
+    assert model.certificate_.ok
+    assert clone(model).get_params()["terms"] == [mm.EdgePenalty(2.0)]
+
+
+def test_weights_of_margins_need_a_score_that_has_some(corral):
+    with pytest.raises(mm.InputError, match="margin_weight is that of margins, and 'bic' has none"):
+        mm.MaxMarginStructureClassifier("bic", margin_weight={"0": 1.0, "1": 3.0}).fit(*corral)

@@ -59,7 +59,10 @@ def test_begins_with_its_title_and_tells_a_story(notebook):
     assert 100 < words < 700
 
 
-LONG = {"csv-to-deployed-classifier", "any-time-structure-search", "missing-values"}
+LONG = {"csv-to-deployed-classifier", "any-time-structure-search", "missing-values", "five-tests-not-fifty"}
+
+NEEDS = {"the-same-model-in-five-languages": ("pyomo", "cvxpy", "pyscipopt")}
+"""Libraries that a notebook is about, of extras of their own."""
 
 
 @pytest.mark.timeout(LIMIT_SEC)
@@ -68,8 +71,11 @@ LONG = {"csv-to-deployed-classifier", "any-time-structure-search", "missing-valu
     [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in LONG)) for path in NOTEBOOKS],
     indirect=True,
 )
-def test_runs(notebook):
+def test_runs(notebook, request):
     from notebook_runs import executed
+
+    for name in NEEDS.get(request.node.callspec.id, ()):
+        pytest.importorskip(name, reason=f"{name} is not installed, which the notebook is about")
 
     began = time.monotonic()
     executed(notebook)

@@ -94,17 +94,18 @@ def test_compiled_replacement_equals_its_plain_twin(problem, binary, gamma, draw
         tables.lookup,
         tables.labels,
         tables.weight,
-        gamma,
+        np.full(tables.n_samples, gamma),
         binary,
         scores,
         choice[node],
         columns,
+        np.zeros(len(columns)),
         np.inf,
         np.empty_like(scores),
     )
     plain = plain_best_replacement(tables, gamma, scores, choice[node], columns, np.inf)
     assert compiled[1] == pytest.approx(plain[1], abs=1e-9)
-    losses = sample_losses(tables.labels, tables.weight, gamma, binary, scores)
+    losses = sample_losses(tables.labels, tables.weight, np.full(tables.n_samples, gamma), binary, scores)
     assert losses.sum() == pytest.approx(gamma * tables.weight.sum() - tables.soft_margin(choice, gamma), abs=1e-9)
 
 
@@ -122,6 +123,36 @@ def test_local_search_improves_and_stays_acyclic(problem, max_parents, binary):
         assert total - loss == pytest.approx(form.evaluate(form.model_of(form.structure_of(choice))), abs=1e-8)
         assert loss < last
         last = loss
+
+
+def exchanges(form, choice):
+    """Choices in which one node has a parent less and another node any of its columns, by plain loops."""
+    columns = form.candidates.columns
+    for giver, taken in enumerate(choice):
+        less = [k for k, (node, s) in enumerate(columns) if node == giver and set(s) < set(columns[taken][1])]
+        for fewer in (k for k in less if len(columns[k][1]) == len(columns[taken][1]) - 1):
+            for column, (node, _) in enumerate(columns):
+                if node != giver:
+                    trial = choice.copy()
+                    trial[giver], trial[node] = fewer, column
+                    yield trial
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("limit", [mm.MaxEdges(2), mm.MaxEdges(4), mm.MaxFeatures(2), mm.MaxParameters(9)], ids=str)
+def test_under_a_limit_no_node_can_give_way_to_another_where_a_local_search_ends(seed, limit):
+    rng = np.random.default_rng(seed)
+    card = [2, 2, 3, 2, 2]
+    data = dataset_of([[int(rng.integers(r)) for r in card] for _ in range(40)], card)
+    form = mm.SoftMarginStructure(data, max_parents=2).with_constraints(limit)
+    start = form.choice_of(form.trivial_start().model.structure)
+    search = LocalSearch(form.candidates, MarginLoss(form.tables, form.gamma), max_kicks=0, side=form.side)
+    choice = list(search.run(start))[-1][0]
+    best = form.evaluate(form.model_of(form.structure_of(choice)))
+    for trial in exchanges(form, choice):
+        parents = form.candidates.parents_of_choice(trial)
+        if reference.is_acyclic(parents) and form.broken(form.structure_of(trial)) is None:
+            assert form.evaluate(form.model_of(form.structure_of(trial))) <= best + 1e-7
 
 
 def test_local_search_repeats_itself_with_the_same_seed():

@@ -286,6 +286,9 @@ CHANGES = {
     "max_parents": (lambda: margins(max_parents=1), {}, "max_parents is 1, and was 2"),
     "edges": (lambda: margins(required_edges=(("x0", "x1"),)), {}, "required_edges is [['x0', 'x1']], and was []"),
     "constraints": (lambda: margins().with_constraints(mm.MaxEdges(3)), {}, "constraints is"),
+    "terms": (lambda: margins().with_terms(mm.EdgePenalty(0.1)), {}, "terms is"),
+    "margin_weight": (lambda: margins(margin_weight={0: 1.0, 1: 2.0, 2: 1.0}), {}, "margin_weight is"),
+    "gamma of classes": (lambda: margins(gamma={0: 1.0, 1: 2.0, 2: 1.0}), {}, "gamma is"),
     "rows": (lambda: replace(margins(), data=table(9)), {}, "the rows of the table are others"),
     "weights": (
         lambda: replace(margins(), data=replace(table(), sample_weight=np.full(60, 2.0))), {},

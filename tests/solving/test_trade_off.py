@@ -6,6 +6,7 @@ import pytest
 
 import mmbn_opt as mm
 from mmbn_opt.results.status import TerminationStatus
+from mmbn_opt.solving._scouting import scouted
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +66,25 @@ def test_a_curve_without_time_has_models_and_bounds_in_order(problem):
     assert (table["dual_bound"] >= table["primal_bound"] - 1e-9).all()
     assert all(len(point.model.structure.edges) <= point.limit for point in curve.points)
     assert [text.get_text() for text in curve.plot().get_legend().get_texts()] == ["upper bound", "gap", "best found"]
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_what_scouts_find_keeps_each_limit_and_is_worth_no_less_than_what_fits_under_a_tighter_one(problem, name):
+    limit, values = LIMITS[name]
+    limited = [problem.with_constraints(limit(value)) for value in values]
+    found = scouted(limited, lambda: False)
+    worth = [p.evaluate(p.model_of(s)) for p, s in zip(limited, found, strict=True)]
+    assert all(p.broken(s) is None for p, s in zip(limited, found, strict=True))
+    best = [point.bounds.primal_bound for point in mm.trade_off(problem, limit, values).points]
+    assert all(w <= b + 1e-9 for w, b in zip(worth, best, strict=True))
+    assert worth[-1] >= 0.95 * best[-1], "the loosest limit is heard from the next, and kicked"
+
+
+def test_scouts_find_nothing_without_time_or_under_limits_that_nothing_keeps(problem):
+    limited = problem.with_constraints(mm.MaxEdges(3))
+    assert scouted([limited], lambda: True) == [None]
+    none = limited.with_constraints(mm.LinearRow({("A0", "A1"): 1.0}, lower=2, label="twice the same edge"))
+    assert scouted([none, limited], lambda: False)[0] is None
 
 
 def test_given_scores_have_a_curve_too():

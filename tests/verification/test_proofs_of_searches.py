@@ -114,3 +114,23 @@ def test_the_beginning_of_a_file_is_a_proof_too(share, tmp_path):
         except InputError:
             continue
         assert found.bound >= problem.optimum() - 1e-12
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda f: f.with_terms(mm.EdgePenalty(0.5)), "terms of their own"),
+        (lambda f: replace(f, margin_weight={0: 2.0, 1: 1.0}), "margin weight of their own"),
+        (lambda f: replace(f, gamma={0: 2.0, 1: 1.0}), "gamma of each class or row"),
+        (lambda f: replace(f, gamma=np.linspace(1, 2, f.data.n_samples)), "gamma of each class or row"),
+        (lambda f: f.with_constraints(mm.MaxEdges(2)), "side constraints"),
+    ],
+)
+def test_objectives_that_the_verifier_does_not_know_are_refused(change, told, tmp_path):
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 2, (30, 3)), rng.integers(0, 2, 30)
+    plain = mm.SoftMarginStructure(mm.DiscreteDataset.from_arrays(X, y), gamma=2.0)
+    mm.solve(change(plain), "branch_and_cut", checkpoint=tmp_path / "run")
+    np.savetxt(tmp_path / "rows.csv", np.column_stack([X, y]), "%d", ",", header="x0,x1,x2,class", comments="")
+    with pytest.raises(InputError, match=told):
+        verify(tmp_path / "run" / "tree.mmbn", tmp_path / "rows.csv")

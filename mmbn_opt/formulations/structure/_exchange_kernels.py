@@ -20,7 +20,7 @@ def exchange_pass(
     lookup: EntryLookup,
     labels: IntArray,
     weight: FloatArray,
-    gamma: float,
+    gamma: FloatArray,
     binary: bool,
     columns: NDArray[np.intp],
     starts: NDArray[np.intp],
@@ -69,6 +69,6 @@ def exchange_pass(
                     margin = own[i] + table[row, labels[m]]
                     if not binary:
                         margin -= rival_score(rest[i], table[row])
-                    if margin < gamma:
-                        total += weight[m] * (gamma - margin)
+                    if margin < gamma[m]:
+                        total += weight[m] * (gamma[m] - margin)
                 loss[j] += total

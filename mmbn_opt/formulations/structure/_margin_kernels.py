@@ -77,7 +77,7 @@ def margin_pass(
     lookup: EntryLookup,
     labels: IntArray,
     weight: FloatArray,
-    gamma: float,
+    gamma: FloatArray,
     binary: bool,
     group: IntArray,
     columns: NDArray[np.intp],
@@ -94,7 +94,7 @@ def margin_pass(
     Samples ``first`` to ``last - 1`` alone; what is found stands in `active` and `rival` from ``first`` on.
 
     ``margin_m = min_c sum_k x_k (log theta_k[true class] - log theta_k[c])``, for `binary` tables the sum of the
-    entries of the true class alone; loss_g = sum n_m (gamma - margin_m)_+. Samples must be in the order of their
+    entries of the true class alone; loss_g = sum n_m (gamma_m - margin_m)_+. Samples must be in the order of their
     groups. A loss's tangent is ``intercept_g - gradient_g . y``.
     """
     n_classes = table.shape[1]
@@ -119,9 +119,9 @@ def margin_pass(
                         best = scores[i, c]
                         nearest = c
                 margin = scores[i, label] - best
-            if margin < gamma:
-                loss[group[m]] += weight[m] * (gamma - margin)
-                intercept[group[m]] += weight[m] * gamma
+            if margin < gamma[m]:
+                loss[group[m]] += weight[m] * (gamma[m] - margin)
+                intercept[group[m]] += weight[m] * gamma[m]
                 active[first + n_active] = m
                 rival[first + n_active] = nearest
                 n_active += 1

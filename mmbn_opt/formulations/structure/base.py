@@ -1,12 +1,16 @@
 """What structure formulations over a table share: candidates, starts, networks with parameters, and their checks."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
+
+import numpy as np
 
 from ..._arguments import check_fields, whole
+from ..._arrays import FloatArray
 from ...data.counts import refuse_large_tables
 from ...exceptions import InputError
 from ...heuristics.local_search import LocalSearch
@@ -26,6 +30,7 @@ from ..base import DiscreteFormulation, Start
 from ..checks import check_acyclic, check_estimates, in_time
 from ..given_starts import moved_start
 from .acyclicity import resolve
+from .objective_terms import ObjectiveTerm, checked_gains
 from .parent_sets import Choice, ParentSetFormulation
 
 __all__ = ["StructureFormulation"]
@@ -48,6 +53,7 @@ class StructureFormulation(ParentSetFormulation, DiscreteFormulation):
     max_nonzeros: int = 30_000_000
     restriction: CandidateRestriction | None = None
     constraints: tuple[StructureConstraint, ...] = ()
+    terms: tuple[ObjectiveTerm, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -55,6 +61,10 @@ class StructureFormulation(ParentSetFormulation, DiscreteFormulation):
         object.__setattr__(self, "required_edges", tuple((str(a), str(b)) for a, b in self.required_edges))
         object.__setattr__(self, "forbidden_edges", tuple((str(a), str(b)) for a, b in self.forbidden_edges))
         object.__setattr__(self, "constraints", tuple(self.constraints))
+        object.__setattr__(self, "terms", tuple(self.terms))
+        if self.terms:
+            told = [type(self).value_name, *map(str, self.terms)]
+            object.__setattr__(self, "value_name", ", ".join(told))
         resolve(self.acyclicity)
         as_smoothing(self.smoothing)
         self.data.require_learnable()
@@ -71,6 +81,48 @@ class StructureFormulation(ParentSetFormulation, DiscreteFormulation):
                 f"{self.data.n_features}; make it from these data."
             )
         self._check_constraints()
+
+    def with_terms(self, *terms: ObjectiveTerm) -> Self:
+        """A copy whose objective has these terms beside the score, and those that there are already.
+
+        Bounds are those of the whole objective, and certificates recompute all of it from the data.
+
+        Parameters
+        ----------
+        *terms : ObjectiveTerm
+            `EdgePenalty`, `ParameterPenalty`, `ScoreTerm`, or one's own.
+
+        Examples
+        --------
+        >>> import mmbn_opt as mm
+        >>> data = mm.DiscreteDataset.from_arrays([["a", "u"], ["a", "v"], ["b", "u"]] * 5, [0, 1, 1] * 5)
+        >>> cheap = mm.SoftMarginStructure(data).with_terms(mm.EdgePenalty(100.0))
+        >>> len(mm.solve(cheap).model.structure.edges)
+        0
+        """
+        return replace(self, terms=(*self.terms, *terms))
+
+    @property
+    def _subsets_do(self) -> bool:
+        return super()._subsets_do and all(term.closed for term in self.terms)
+
+    @cached_property
+    def _term_costs(self) -> tuple[FloatArray, float]:
+        """What each candidate lacks of the best that its node's sets add by the terms; minus the sum of the best."""
+        candidates = self.candidates
+        gains = np.zeros(candidates.n_columns)
+        for term in self.terms:
+            gains += checked_gains(term, candidates, self.merged)
+        best = np.maximum.reduceat(gains, candidates.offsets[:-1])
+        return np.repeat(best, np.diff(candidates.offsets)) - gains, 0.0 - float(best.sum())
+
+    @abstractmethod
+    def _score_of(self, model: BayesianNetwork) -> float:
+        """The score of a network on the data, without the terms."""
+
+    def evaluate(self, model: BayesianNetwork) -> float:
+        """The score of a network on the data, and what the terms add, each by its definition."""
+        return self._score_of(model) + sum(term.value(model.structure, self.data) for term in self.terms)
 
     @cached_property
     def prior(self) -> Smoothing:
@@ -209,6 +261,10 @@ class StructureFormulation(ParentSetFormulation, DiscreteFormulation):
 
     def _check_cover(self) -> Check:
         """Whether what was searched is the whole class, held against the class by code of its own."""
+        if not all(term.closed for term in self.terms):
+            missing = self.structure_class.unlisted(self.candidates.sets)
+            words = f"each parent set of the class is one of the {self.candidates.n_columns:,} candidates"
+            return Check("candidates cover the class", missing is None, missing or words)
         missing = self.structure_class.uncovered_by_margins(self.candidates.sets)
         words = (
             f"each parent set of the class has one among the {self.candidates.n_columns:,} candidates with the same "

@@ -1,8 +1,10 @@
 """Structure formulations by the names of their scores; a new score is a line in `SCORES`."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from ..._arguments import is_number
 from ...data.discrete import DiscreteDataset
 from ...exceptions import InputError
 from ...scores.predictive import log_odds
@@ -41,7 +43,14 @@ def asks_for_margin(score: str) -> bool:
 
 
 def structure_formulation(
-    score: str, data: DiscreteDataset, *, p: float = 0.9, ess: float = 1.0, parent_sets: str = "all", **shared: Any
+    score: str,
+    data: DiscreteDataset,
+    *,
+    p: float | Mapping[Any, float] = 0.9,
+    margin_weight: Any = 1.0,
+    ess: float = 1.0,
+    parent_sets: str = "all",
+    **shared: Any,
 ) -> StructureFormulation:
     """Formulation of the structure with the largest `score`.
 
@@ -50,8 +59,10 @@ def structure_formulation(
     score : str
         A key of `SCORES`.
     data : DiscreteDataset
-    p : float
+    p : float or mapping from class labels
         Desired posterior of the true class against a rival, in (0.5, 1), of scores with a margin.
+    margin_weight : float, mapping from class labels, or one number a row
+        What the margin of a row counts for, of scores with one.
     ess, parent_sets
         Of decomposable scores, as in `DecomposableStructure`.
     **shared
@@ -75,7 +86,10 @@ def structure_formulation(
     kind = SCORES[score]
     own: dict[str, Any] = {"score": score, "ess": ess, "parent_sets": parent_sets}
     if asks_for_margin(score):
-        own["gamma"] = log_odds(p)
+        own["gamma"] = {k: log_odds(v) for k, v in p.items()} if isinstance(p, Mapping) else log_odds(p)
+        own["margin_weight"] = margin_weight
+    elif not (is_number(margin_weight) and margin_weight == 1):
+        raise InputError(f"margin_weight is that of margins, and {score!r} has none; give weights to the rows instead.")
     return kind(data, **{name: value for name, value in own.items() if name in _settings(kind)}, **shared)
 
 

@@ -94,6 +94,7 @@ class SideConstrained(Formulation):
         """What the constraints wrote; made anew, since functions in it cannot travel to other processes."""
         form = ConstraintForm(self.model_nodes)
         for constraint in self.constraints:
+            form.said = str(constraint)
             constraint.write(form)
         return form
 

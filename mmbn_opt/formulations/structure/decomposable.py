@@ -32,6 +32,7 @@ from ...scores.predictive import DecomposableScore, family_score, structure_scor
 from ..base import Start
 from .base import StructureFormulation
 from .local_scores import LocalScoreStructure
+from .objective_terms import checked_gains
 from .sum_of_scores import SumOfScores
 
 __all__ = ["DecomposableStructure"]
@@ -133,6 +134,8 @@ class DecomposableStructure(SumOfScores, StructureFormulation):
         """Candidates that no subset of theirs equals or beats, and their local scores."""
         everything = self._every_candidate
         scores = local_scores(self.merged, everything, self.score, self.ess)
+        for term in self.terms:
+            scores = scores + checked_gains(term, everything, self.merged)
         useless = dominated_columns(everything, scores) if self._subsets_do else np.zeros(len(scores), dtype=bool)
         kept = everything.without(useless)
         if kept.n_columns > self.max_columns:
@@ -144,7 +147,7 @@ class DecomposableStructure(SumOfScores, StructureFormulation):
 
     @property
     def local_scores(self) -> FloatArray:
-        """Local score of every column, in nats: `column_scores`."""
+        """Local score of every column with what the terms add, in nats: `column_scores`."""
         return self.column_scores
 
     def _columns_of(self, structure: Structure) -> NDArray[np.intp]:
@@ -161,7 +164,11 @@ class DecomposableStructure(SumOfScores, StructureFormulation):
 
     def _check_cover(self) -> Check:
         def worth(node: int, parents: tuple[int, ...]) -> float:
-            return family_score(self.merged, node, parents, self.score, self.ess)
+            own = family_score(self.merged, node, parents, self.score, self.ess)
+            return own + sum(term.gain(node, parents, self.merged) for term in self.terms)
+
+        if not all(term.closed for term in self.terms):
+            return super()._check_cover()
 
         missing, held = self.structure_class.uncovered_by_scores(self.candidates.sets, worth)
         words = (
@@ -210,6 +217,6 @@ class DecomposableStructure(SumOfScores, StructureFormulation):
             not s or (c in s and len(s) <= 2) for options in self.candidates.sets[:c] for s in options
         )
 
-    def evaluate(self, model: BayesianNetwork) -> float:
+    def _score_of(self, model: BayesianNetwork) -> float:
         """Score of a network's structure on the data."""
         return structure_score(model.structure, self.data, self.score, self.ess)

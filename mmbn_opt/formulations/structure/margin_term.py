@@ -1,9 +1,9 @@
 """The projected program: structure columns alone, the margin sum as an implicit concave term.
 
-``f(eta) = sum_m n_m min(gamma, min_c sum_{i,k} alpha[i,k,m,c] eta[i,k])`` is concave and piecewise linear. At any
-point, with c*(m) the nearest rival and A_g the samples of group g below gamma,
+``f(eta) = sum_m n_m min(gamma_m, min_c sum_{i,k} alpha[i,k,m,c] eta[i,k])`` is concave and piecewise linear. At any
+point, with c*(m) the nearest rival and A_g the samples of group g below their gamma,
 
-``f_g(y) <= gamma n(g without A_g) + sum_{m in A_g} n_m alpha[., ., m, c*(m)] . y``
+``f_g(y) <= sum_{m in g without A_g} n_m gamma_m + sum_{m in A_g} n_m alpha[., ., m, c*(m)] . y``
 
 for every y, since each term is one affine piece of a minimum. Tables and the samples' codes replace alpha, which is
 never formed.
@@ -39,7 +39,7 @@ class MarginTerm:
     Parameters
     ----------
     tables : MarginTables
-    gamma : float
+    gamma : float or float64 array (n_samples,)
     n_groups : int
     threads : int
         No digit depends on it.
@@ -61,14 +61,14 @@ class MarginTerm:
     True
     """
 
-    def __init__(self, tables: MarginTables, gamma: float, n_groups: int, threads: int = 1) -> None:
+    def __init__(self, tables: MarginTables, gamma: float | FloatArray, n_groups: int, threads: int = 1) -> None:
         self._threads = threads
         n_groups = int(np.clip(n_groups, 1, tables.n_samples))
         by_class = np.argsort(tables.labels, kind="stable")
         group = np.empty(tables.n_samples, dtype=np.int32)
         group[by_class] = _deal(tables.labels[by_class], tables.weight[by_class], n_groups)
         order = np.argsort(group, kind="stable")
-        self._tables, self._gamma = tables, gamma  # tables: for another grouping
+        self._tables, self._given = tables, gamma  # for another grouping
         self.groups = group
         self._group = group[order]
         simpler = tables.without_rivals()
@@ -78,15 +78,18 @@ class MarginTerm:
         self._sets = NodeSets.of(tables.lookup)
         self._labels = np.ascontiguousarray(tables.labels[order])
         self._weight = np.ascontiguousarray(tables.weight[order])
+        self._gamma = np.full(tables.n_samples, gamma, dtype=np.float64)[order]
         self._n_groups = int(group.max()) + 1
         self._active = np.empty(tables.n_samples, dtype=np.int32)
         self._rival = np.empty(tables.n_samples, dtype=np.int32)
 
     @cached_property
     def upper(self) -> FloatArray:
-        """gamma times the weight of each group."""
-        totals = np.bincount(self._group, weights=self._weight, minlength=self._n_groups)
-        return np.asarray(self._gamma * totals, dtype=np.float64)
+        """The sum of gamma times the weight in each group."""
+        one = np.ndim(self._given) == 0
+        weights = self._weight if one else self._gamma * self._weight
+        totals = np.bincount(self._group, weights=weights, minlength=self._n_groups)
+        return np.asarray(self._given * totals if one else totals, dtype=np.float64)
 
     @property
     def n_parts(self) -> int:
@@ -102,7 +105,7 @@ class MarginTerm:
         return list(map(work, numbers) if self._threads == 1 else _workers(self._threads).map(work, numbers))
 
     def _pass(self, x: FloatArray) -> tuple[FloatArray, FloatArray, list[slice]]:
-        """Loss and intercept of every group, and where the samples below gamma stand in `_active` and `_rival`."""
+        """Loss and intercept of every group, and where samples below their gamma stand in `_active` and `_rival`."""
         from ._margin_kernels import margin_pass
 
         columns = self._varying[x[self._varying] != 0.0]
@@ -177,11 +180,12 @@ class MarginTerm:
 
     def regrouped(self, n_groups: int, threads: int = 1) -> "MarginTerm":
         """The same sum over another number of groups, computed by `threads` threads."""
-        return MarginTerm(self._tables, self._gamma, n_groups, threads)
+        return MarginTerm(self._tables, self._given, n_groups, threads)
 
     def sampled(self, n_parts: int) -> "MarginTerm":
         """The sum over about `n_parts` samples, drawn evenly; see `ConcaveTerm.sampled`."""
-        return MarginTerm(self._tables.sampled(n_parts), self._gamma, self._n_groups, self._threads)
+        tables, gamma = self._tables.sampled(n_parts, self._given)
+        return MarginTerm(tables, gamma, self._n_groups, self._threads)
 
 
 @cache

@@ -55,6 +55,10 @@ class ParentSetFormulation(SideConstrained):
     def _columns_of(self, structure: Structure) -> Choice:
         """Columns that stand for a structure, whether it keeps the constraints or not."""
 
+    @abstractmethod
+    def nearest(self, structure: Structure) -> Structure:
+        """A structure of the class that keeps what it can of the one given."""
+
     def choice_of(self, structure: Structure) -> Choice:
         """Columns that stand for a structure; `InputError` when it is outside the model class."""
         choice = self._columns_of(structure)

@@ -35,20 +35,21 @@ def _items(form: ConstraintForm) -> list[Item]:
 def side_constraints(form: ConstraintForm, candidates: CandidateParents) -> SideConstraints | None:
     """What is written in `form`, over the columns of `candidates`; None where nothing of it can ever be broken."""
     parents = parent_matrix(candidates)
-    rows, upper = _rows(form, candidates, parents)
+    rows, upper, row_names = _rows(form, candidates, parents)
     items = _items(form)
     c = form.nodes.class_index
     cover = np.zeros((candidates.n_columns, len(items)), dtype=bool)
     for place, item in enumerate(items):
         cover[:, place] = _covering(item, c, candidates.owner, parents)
     number = {item: place for place, item in enumerate(items)}
-    weights, caps = [], []
-    for asked, cap in form.caps:
+    weights, caps, cap_names = [], [], []
+    for asked, cap, said in form.caps:
         row = np.zeros(len(items))
         row[[number[item] for item in asked]] = list(asked.values())
         if row[cover.any(axis=0)].sum() > cap:
             weights.append(row)
             caps.append(_whole_side(row, cap))
+            cap_names.append(f"limit[{said}]")
     groups = np.zeros((len(form.together), len(items)), dtype=bool)
     for g, together in enumerate(form.together):
         groups[g, [number[item] for item in together]] = True
@@ -62,7 +63,7 @@ def side_constraints(form: ConstraintForm, candidates: CandidateParents) -> Side
     return SideConstraints.of(
         candidates.offsets, parents, rows=rows, upper=upper, cover=cover,
         weights=np.array(weights).reshape(len(caps), len(items)), caps=np.array(caps), groups=groups, above=above,
-        apart=apart,
+        apart=apart, row_names=row_names, cap_names=cap_names,
     )  # fmt: skip
 
 
@@ -76,21 +77,25 @@ def _covering(item: Item, c: int | None, owner: NDArray[np.intp], parents: BoolA
     return np.asarray(((owner == c) & parents[:, item.node]) | blanket)
 
 
-def _rows(form: ConstraintForm, candidates: CandidateParents, parents: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Rows that some choice of columns, cyclic or not, would break, each with one side."""
+def _rows(
+    form: ConstraintForm, candidates: CandidateParents, parents: BoolArray
+) -> tuple[FloatArray, FloatArray, list[str]]:
+    """Rows that some choice of columns, cyclic or not, would break, each with one side, and what they are called."""
     found: list[FloatArray] = []
+    names: list[str] = []
     sides: list[float] = []
     for part in form.rows:
         if isinstance(part.coefficient, np.ndarray):
             row = np.einsum("kp,kp->k", parents, part.coefficient[candidates.owner])
         else:
             row = np.array([part.coefficient(node, s) for node, s in candidates.columns])
-        for one, side in ((row, part.upper), (-row, -part.lower)):
+        for one, side, below in ((row, part.upper, ""), (-row, -part.lower, ", from below")):
             most = float(np.maximum.reduceat(one, candidates.offsets[:-1]).sum())
             if np.isfinite(side) and most > side:
                 found.append(one)
                 sides.append(_whole_side(one, side))
-    return np.array(found).reshape(len(found), candidates.n_columns), np.array(sides)
+                names.append(f"limit[{part.said}{below}]")
+    return np.array(found).reshape(len(found), candidates.n_columns), np.array(sides), names
 
 
 def _whole_side(row: FloatArray, side: float) -> float:
@@ -148,9 +153,9 @@ class SideColumns:
         self._n = len(side.parents)
         self._own: list[tuple[str, float, float, bool]] = []
         lines = _Lines()
-        for r, (row, limit) in enumerate(zip(side.rows, side.upper, strict=True)):
+        for name, row, limit in zip(side.row_names, side.rows, side.upper, strict=True):
             support = np.flatnonzero(row)
-            lines.add(f"side_row[{r}]", [(support, row[support])], upper=float(limit))
+            lines.add(name, [(support, row[support])], upper=float(limit))
         self._used = [self._column(f"used[{item}]", whole=True) for item in self._items]
         self._write_items(lines)
         self._arcs = self._columns_of_arcs()
@@ -186,8 +191,8 @@ class SideColumns:
                 columns = own.start + np.flatnonzero(side.cover[own, j])
                 if len(columns):
                     lines.add(f"uses[{self._items[j]}, {self._names[node]}]", [(used, 1.0), (columns, -1.0)], lower=0.0)
-        for r, (weights, cap) in enumerate(zip(side.weights, side.caps, strict=True)):
-            lines.add(f"cap[{r}]", [(self._used, weights)], upper=float(cap))
+        for name, weights, cap in zip(side.cap_names, side.weights, side.caps, strict=True):
+            lines.add(name, [(self._used, weights)], upper=float(cap))
         for g, group in enumerate(side.groups):
             items = [int(j) for j in np.flatnonzero(group)]
             for j in items:

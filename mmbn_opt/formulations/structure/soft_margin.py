@@ -1,16 +1,17 @@
 """The soft margin and the binary soft margin of a structure as mixed-integer programs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..._arguments import checked_number
+from ..._arguments import checked_number, is_number
 from ..._arrays import FloatArray
+from ...data.discrete import DiscreteDataset
 from ...exceptions import InputError
 from ...heuristics.local_search import LocalSearch
 from ...heuristics.objectives import MarginLoss
@@ -23,9 +24,12 @@ from ...scores.predictive import binary_soft_margin, log_odds, soft_margin
 from ..base import Start
 from .base import StructureFormulation
 from .margin_term import DEFAULT_GROUPS, MarginTerm
+from .row_values import Merged, RowValues, row_values
 
 __all__ = ["BinarySoftMarginStructure", "MarginStructure", "SoftMarginStructure"]
 
+DEFAULT_GAMMA: float = log_odds(0.9)
+"""Posterior odds of 9 : 1."""
 
 MANY_SAMPLES = 131_072
 """Merged samples above which searches without proof look at half as many."""
@@ -35,17 +39,46 @@ MANY_SAMPLES = 131_072
 class MarginStructure(StructureFormulation):
     """Structure programs with one tau a merged sample, cut off at gamma."""
 
-    gamma: float = log_odds(0.9)
+    gamma: RowValues = DEFAULT_GAMMA
+    margin_weight: RowValues = field(default=1.0, kw_only=True)
     max_cells: int = field(default=MAX_MARGIN_CELLS, kw_only=True)
 
     _binary: ClassVar[bool]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        nats = "a finite number of nats > 0 (see log_odds)"
-        checked_number("gamma", self.gamma, open_low=True, open_high=True, expected=nats)
+        if is_number(self.gamma):
+            nats = "a finite number of nats > 0 (see log_odds)"
+            checked_number("gamma", self.gamma, open_low=True, open_high=True, expected=nats)
+        row_values("gamma", self.gamma, self.data, zero=False)
+        if not (row_values("margin_weight", self.margin_weight, self.data, zero=True) * self.data.sample_weight).any():
+            raise InputError("margin_weight leaves no row that counts; one of positive weight needs a number > 0.")
         if isinstance(self.prior, Laplace) and self.prior.pseudo_count == 0:
             raise InputError("smoothing must be > 0 here: log 0 would make margins infinite.")
+
+    @cached_property
+    def _row_gamma(self) -> FloatArray:
+        """Gamma of each row of the data."""
+        return row_values("gamma", self.gamma, self.data, zero=False)
+
+    @cached_property
+    def _row_margin_weight(self) -> FloatArray:
+        """What the margin of each row counts for, beside the row's weight."""
+        return row_values("margin_weight", self.margin_weight, self.data, zero=True)
+
+    @cached_property
+    def _merging(self) -> Merged:
+        return Merged(self.data, self._row_gamma)
+
+    @cached_property
+    def merged(self) -> DiscreteDataset:
+        """The data with equal rows of the same gamma merged."""
+        return self.data.aggregate() if is_number(self.gamma) else self._merging.data
+
+    @property
+    def _gammas(self) -> float | FloatArray:
+        """Gamma of all merged rows, or of each."""
+        return float(cast(float, self.gamma)) if is_number(self.gamma) else self._merging.gamma
 
     def refuse_oversized(self, kind: ProgramKind) -> None:
         """Raise `SizeLimitError` when the margin tables, a network or the row form would be over the limits."""
@@ -60,13 +93,17 @@ class MarginStructure(StructureFormulation):
     def tables(self) -> MarginTables:
         """Margin coefficients of every column and merged sample."""
         self._refuse_tables()
-        return MarginTables.build(self.merged, self.candidates, self.prior, binary=self._binary)
+        tables = MarginTables.build(self.merged, self.candidates, self.prior, binary=self._binary)
+        if is_number(self.margin_weight) and self.margin_weight == 1:
+            return tables
+        return replace(tables, weight=self._merging.summed(self.data.sample_weight * self._row_margin_weight))
 
     def _loss(self) -> MarginLoss:
         """What searches without proof minimise: over many samples a part of them says where to look."""
-        tables = self.tables
-        many = tables.n_samples > MANY_SAMPLES
-        return MarginLoss(tables.sampled(MANY_SAMPLES // 2) if many else tables, self.gamma)
+        tables, gamma = self.tables, self._gammas
+        if tables.n_samples > MANY_SAMPLES:
+            tables, gamma = tables.sampled(MANY_SAMPLES // 2, gamma)
+        return MarginLoss(tables, gamma, self._term_costs[0])
 
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
         """Those of every structure formulation, and over many samples a last descent over all of them."""
@@ -75,7 +112,7 @@ class MarginStructure(StructureFormulation):
             yield last
         if last is None or self.tables.n_samples <= MANY_SAMPLES or self.broken(last.model.structure) is not None:
             return
-        whole = MarginLoss(self.tables, self.gamma)
+        whole = MarginLoss(self.tables, self._gammas, self._term_costs[0])
         search = LocalSearch(self.candidates, whole, seed=seed, max_kicks=0, deadline=deadline, side=self.side)
         for choice, _ in search.run(self.choice_of(last.model.structure)):
             yield Start(self.model_of(self.structure_of(choice)), "local_search")
@@ -83,9 +120,7 @@ class MarginStructure(StructureFormulation):
     @cached_property
     def _row_labels(self) -> list[str]:
         """Of each merged sample the number of the first row that is it, from 0."""
-        table = np.column_stack([self.data.target_codes, self.data.codes])
-        _, first = np.unique(table, axis=0, return_index=True)  # in the order of `DiscreteDataset.aggregate`
-        return [f"row {number}" for number in first.tolist()]
+        return [f"row {number}" for number in self._merging.first.tolist()]
 
     def _score_column_names(self, count: int) -> list[str]:
         # The projected program has no such columns, and finding the first of equal rows takes long.
@@ -121,22 +156,24 @@ class MarginStructure(StructureFormulation):
             (np.ones(tables.n_rows), (np.arange(tables.n_rows), sample)), shape=(tables.n_rows, tables.n_samples)
         )
         matrix = sp.csr_array(sp.hstack([coefficients, taus]))
-        upper = np.full(tables.n_samples, self.gamma)
-        return matrix, np.zeros(n_columns), -tables.weight, upper, 0.0
+        upper = np.full(tables.n_samples, self._gammas, dtype=np.float64)
+        cost, offset = self._term_costs
+        return matrix, cost, -tables.weight, upper, offset
 
     def _projected_score(self) -> tuple[FloatArray, MarginTerm, float]:
-        return np.zeros(self.candidates.n_columns), MarginTerm(self.tables, self.gamma, n_groups=DEFAULT_GROUPS), 0.0
+        cost, offset = self._term_costs
+        return cost, MarginTerm(self.tables, self._gammas, n_groups=DEFAULT_GROUPS), offset
 
     @property
     def _score_equivalent(self) -> bool:
-        return isinstance(self.prior, Dirichlet)
+        return isinstance(self.prior, Dirichlet) and all(term.turns for term in self.terms)
 
     def _score_values(self, choice: NDArray[np.intp]) -> FloatArray:
-        return np.minimum(self.tables.margins(choice), self.gamma)
+        return np.minimum(self.tables.margins(choice), self._gammas)
 
     def trivial_bound(self) -> float:
-        """No sample can bring more than gamma."""
-        return self.gamma * self.data.total_weight
+        """No sample can bring more than its gamma, and no node more than its best set."""
+        return float(self._row_gamma @ (self.data.sample_weight * self._row_margin_weight)) - self._term_costs[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +208,12 @@ class SoftMarginStructure(MarginStructure):
         together, which grow with the states of the features and not with the rows.
     restriction : CandidateRestriction or None
         Fewer candidate parents, from `restrict_candidates`; the certificate says that the class is a restricted one.
-    gamma : float
+    gamma : float, mapping from class labels, or one number a row
         Desired log margin in nats; ``log_odds(p)`` for posterior odds p : (1 - p).
+    margin_weight : float, mapping from class labels, or one number a row
+        What the margin of a row counts for, beside its weight; parameters are counted without it.
+    terms : tuple of ObjectiveTerm
+        What is added to the soft margin, see `with_terms`.
 
     Examples
     --------
@@ -189,9 +230,9 @@ class SoftMarginStructure(MarginStructure):
     value_name: ClassVar[str] = "Soft margin, nats"
     _binary: ClassVar[bool] = False
 
-    def evaluate(self, model: BayesianNetwork) -> float:
+    def _score_of(self, model: BayesianNetwork) -> float:
         """Soft margin of a network on the data (eq. 9)."""
-        return soft_margin(model, self.data, self.gamma)
+        return soft_margin(model, self.data, self._row_gamma, self._row_margin_weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,6 +262,6 @@ class BinarySoftMarginStructure(MarginStructure):
     value_name: ClassVar[str] = "Binary soft margin, nats"
     _binary: ClassVar[bool] = True
 
-    def evaluate(self, model: BayesianNetwork) -> float:
+    def _score_of(self, model: BayesianNetwork) -> float:
         """Binary soft margin of a network's structure on the data."""
-        return binary_soft_margin(model.structure, self.data, self.gamma, self.prior)
+        return binary_soft_margin(model.structure, self.data, self._row_gamma, self.prior, self._row_margin_weight)

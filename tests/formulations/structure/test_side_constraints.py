@@ -270,3 +270,37 @@ def test_a_problem_that_was_solved_travels_to_other_processes(kind):
     best = mm.solve(problem, "highs").bounds.primal_bound
     again = pickle.loads(pickle.dumps(problem))
     assert mm.solve(again, "branch_and_cut").bounds.primal_bound == pytest.approx(best)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    "limit",
+    [
+        mm.DegreeLimit("age", max_in=1, min_out=1),
+        mm.DegreeLimit(None, max_in=1, max_out=2, min_out=0),
+        mm.DegreeLimit(["age", "bp"], max_in=0, min_in=0, min_out=1),
+    ],
+    ids=str,
+)
+def test_limits_from_both_sides_are_kept_and_certified(solver, limit):
+    result = mm.solve(small().with_constraints(limit), solver)
+    assert result.termination_status is TerminationStatus.OPTIMAL, str(result.certificate)
+    assert result.certificate.ok
+    assert limit.objection(result.model.structure, small().model_nodes) is None
+
+
+def test_rows_are_called_by_what_they_say():
+    limits = (
+        mm.MaxEdges(2), mm.MaxFeatures(1), mm.FeatureBudget({"age": 2.0, "mri": 9.0}, 9.5),
+        mm.LinearRow({("age", "bp"): 1.0, ("age", "mri"): 2.0}, lower=1, upper=2, label="age tells"),
+        mm.DegreeLimit("bp", max_out=1),
+    )  # fmt: skip
+    names = small().with_constraints(*limits).named_program().row_names
+    assert [name for name in names if name.startswith("limit[")] == [
+        "limit[at most 2 edges]",
+        "limit[at least 1 and at most 2 in 'age tells']",
+        "limit[at least 1 and at most 2 in 'age tells', from below]",
+        "limit[at most 1 child of 'bp']",
+        "limit[at most 1 used feature]",
+        "limit[used features that cost at most 9.5 together]",
+    ]

@@ -49,6 +49,7 @@ class Effort:
     heuristic: int = 0
     last_success: float = -1e30
     calls: int = 0
+    factor: float = 1.0
 
     @property
     def total(self) -> float:
@@ -60,8 +61,9 @@ class Effort:
         """Share of all steps that the heuristic may have now."""
         total = self.total
         if total < EARLY_STEPS:
-            return EARLY_SHARE
-        return LUCKY_SHARE if total - self.last_success < max(LUCKY_STEPS, 0.1 * total) else LATE_SHARE
+            return self.factor * EARLY_SHARE
+        lucky = total - self.last_success < max(LUCKY_STEPS, 0.1 * total)
+        return self.factor * (LUCKY_SHARE if lucky else LATE_SHARE)
 
     def may_try(self) -> bool:
         """Whether the heuristic has had no more than its share."""

@@ -76,6 +76,7 @@ class Run(Journal):
         self.incumbent = Incumbent(
             self.pool, self.tree.constant, self.tolerances, self._news, self.budget, settles
         )  # fmt: skip
+        self.incumbent.effort.factor = self.settings.heuristic
         self.incumbent.resume(known)
 
     def counts(self) -> tuple[int | None, int | None]:

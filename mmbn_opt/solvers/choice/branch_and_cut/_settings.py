@@ -46,6 +46,8 @@ class SearchSettings:
         The node to branch on: by one dual step of the tableau, confirmed by the children of some nodes ("dual"); by
         what its mixture of columns is worth ("mixture"); or both for a while, see `_race`. Without a concave term
         mixtures are worth nothing, and "dual" it is.
+    heuristic : float
+        Times the heuristic's usual share of the work; less where a good start leaves it little to find.
     """
 
     rounds: int = 2
@@ -57,6 +59,7 @@ class SearchSettings:
     tail: float = 0.03
     seed: int = 0
     branching: Branching | Literal["race"] = "race"
+    heuristic: float = 1.0
 
     @classmethod
     def of(cls, solver: Solver, options: Mapping[str, Any], others: tuple[str, ...]) -> Self:

@@ -118,6 +118,13 @@ def test_the_heuristic_gets_its_share_of_the_work_and_more_after_a_success() -> 
     assert (effort.share, effort.may_try()) == (LUCKY_SHARE, True)
     effort.search += 10 * EARLY_STEPS
     assert effort.share == LATE_SHARE
+    effort.factor = 0.1
+    assert effort.share == pytest.approx(0.1 * LATE_SHARE)
+
+
+def test_a_search_that_is_told_to_try_less_often_calls_the_heuristic_less(hard: ChoiceProgram) -> None:
+    usual, less = (BranchAndCut(options={"node_limit": 60, "heuristic": f}).solve(hard) for f in (1.0, 0.01))
+    assert less.stats["heuristic_share"] < usual.stats["heuristic_share"]
 
 
 @pytest.fixture(scope="module")

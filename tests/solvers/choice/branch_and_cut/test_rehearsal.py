@@ -95,7 +95,7 @@ def test_samples_are_drawn_in_proportion_to_weight_and_class(weights: str) -> No
         heavy = tables.weight.copy()
         heavy[7] = heavy.sum()
         tables = replace(tables, weight=heavy)
-    some = tables.sampled(100)
+    some, _ = tables.sampled(100, 1.0)
     assert some.n_samples <= 100
     assert some.weight.sum() == pytest.approx(tables.weight.sum())
     share = [np.bincount(t.labels, weights=t.weight, minlength=3) / t.weight.sum() for t in (some, tables)]
