@@ -7,10 +7,10 @@ from mmbn_opt.interop.csv_text import csv_content
 from mmbn_opt.interop.run_folder import RunFolder
 from mmbn_opt.reproduction.declaration import Experiment
 from mmbn_opt.reproduction.measures import MEASURES
-from mmbn_opt.reproduction.results import AVERAGE, Cell, Results
+from mmbn_opt.reproduction.results import Cell, Results
 from mmbn_opt.reproduction.testing import compared, ranks_of, standing, wins
 
-__all__ = ["markdown_page", "markdown_table", "not_run", "tests_in_words", "write_results"]
+__all__ = ["markdown_page", "markdown_table", "measures_in_words", "not_run", "tests_in_words", "write_results"]
 
 _TESTS = {
     "wins": "Sets on which the row outperforms the column, at 68 % / at 95 %",
@@ -33,7 +33,7 @@ def markdown_page(results: Results, *, heading: str = "#") -> str:
     done = len(results.answered)
     parts = [
         f"{heading} {experiment.title}",
-        f"{experiment.source}. Cells: {MEASURES[experiment.measure].words}; "
+        f"{experiment.source}. Cells: {measures_in_words(experiment)}; "
         f"{done} runs are behind them. Run with mmbn_opt {version('mmbn-opt')}: "
         f"`mmbn-opt reproduce {experiment.name} --out results/`.",
         markdown_table(results),
@@ -46,6 +46,19 @@ def markdown_page(results: Results, *, heading: str = "#") -> str:
     if missing:
         parts.append(f"{heading}# Not run\n\n" + "\n".join(missing))
     return "\n\n".join(parts) + "\n"
+
+
+def measures_in_words(experiment: Experiment) -> str:
+    """What the cells are."""
+    if experiment.columns:
+        told = [f"{label}: {MEASURES[column.measure].words}" for label, column in experiment.columns.items()]
+    else:
+        told = [MEASURES[experiment.measure].words]
+    if experiment.relative_to is not None:
+        told.append(f"in per cent of {experiment.relative_to}")
+    if experiment.removed:
+        told.append(f"without a share of the cells, the mean of {experiment.patterns} draws")
+    return ", ".join(told)
 
 
 def write_results(results: Results, folder: RunFolder) -> None:
@@ -61,13 +74,13 @@ def write_results(results: Results, folder: RunFolder) -> None:
 
 def markdown_table(results: Results) -> str:
     """The cells that have runs, a line each."""
-    digits = MEASURES[results.experiment.measure].digits
     lines = ["| set | method | ours | paper | difference | runs | why |", "|---|---|---:|---:|---:|---:|---|"]
-    lines += [
-        f"| {dataset} | {method} | {_with_half(cell.ours, cell.half, digits)} | {_of_paper(cell, digits)} | "
-        f"{_difference(cell, digits)} | {_runs(cell)} | {cell.why} |"
-        for (dataset, method), cell in _ordered(results)
-    ]
+    for (dataset, method), cell in results.cells().items():
+        digits = results.digits(method)
+        lines.append(
+            f"| {dataset} | {method} | {_with_half(cell.ours, cell.half, digits)} | {_of_paper(cell, digits)} | "
+            f"{_difference(cell, digits)} | {_runs(cell)} | {cell.why} |"
+        )
     return "\n".join(lines)
 
 
@@ -95,7 +108,7 @@ def not_run(results: Results) -> list[str]:
 
 
 def _gaps(results: Results, experiment: Experiment) -> Iterator[str]:
-    cells = results.cells()
+    cells = set(zip(results.answered["dataset"], results.answered["method"], strict=True))
     here = [s for s in experiment.sets if s not in results.left_out]
     methods = [m for m in experiment.methods if m not in results.left_out]
     without = [s for s in here if not any((s, m) in cells for m in methods)]
@@ -105,12 +118,6 @@ def _gaps(results: Results, experiment: Experiment) -> Iterator[str]:
         lacking = [s for s in here if s not in without and (s, method) not in cells]
         if lacking:
             yield f"no run of {method} yet: {', '.join(lacking)}"
-
-
-def _ordered(results: Results) -> list[tuple[tuple[str, str], Cell]]:
-    methods = list(results.experiment.methods)
-    sets = list(dict.fromkeys([*results.experiment.sets, *results.frame["dataset"], AVERAGE]))
-    return sorted(results.cells().items(), key=lambda item: (sets.index(item[0][0]), methods.index(item[0][1])))
 
 
 def _with_half(value: float, half: float, digits: int) -> str:

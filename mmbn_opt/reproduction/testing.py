@@ -32,7 +32,7 @@ def wins(results: Results) -> pd.DataFrame:
     DataFrame
         Of texts.
     """
-    methods = list(results.values("accuracy").columns)
+    methods = [m for m in results.experiment.methods if m in set(results.answered["method"])]
     counts = pd.DataFrame("-", index=methods, columns=methods)
     for first in methods:
         for second in (m for m in methods if m != first):
@@ -43,8 +43,7 @@ def wins(results: Results) -> pd.DataFrame:
 
 def _outperforms(results: Results, first: str, second: str, level: float) -> int:
     number = 0
-    answered = results.answered
-    for dataset, runs in answered.groupby("dataset", sort=False):
+    for dataset, runs in results.chosen.groupby("dataset", sort=False):
         both = runs.pivot_table(index="split", columns="method", values="accuracy")
         if first not in both or second not in both:
             continue

@@ -1,13 +1,13 @@
 """Methods of this package on discrete data, their settings chosen inside `fit`."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import KBinsDiscretizer
 
+from mmbn_opt._arguments import choice_of
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.preparation import prepare
 from mmbn_opt.estimators import (
@@ -16,18 +16,15 @@ from mmbn_opt.estimators import (
     NaiveBayesClassifier,
     TANClassifier,
 )
-from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations import MaxMarginMarkovNetwork
-from mmbn_opt.heuristics import naive_bayes as naive_bayes_structure
 from mmbn_opt.heuristics import tan_cmi
+from mmbn_opt.heuristics.named import STRUCTURES, make_structure
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.reproduction.methods.folds import as_list, held_out_folds
 from mmbn_opt.reproduction.methods.registry import Context
 from mmbn_opt.solving.dispatch import solve
 
 __all__ = ["markov_network", "naive_bayes", "parameters", "structure", "tan", "tan_bins"]
-
-_STRUCTURES: dict[str, Callable[[DiscreteDataset], Any]] = {"nb": naive_bayes_structure, "tan-cmi": tan_cmi}
 
 
 def _table(context: Context) -> dict[str, Any]:
@@ -46,12 +43,18 @@ def tan(context: Context, *, smoothing: float = 1.0) -> TANClassifier:
 
 
 def structure(
-    context: Context, *, criterion: str = "sm", max_parents: Any = 2, p: Any = 0.9, parameters: Any = "ml"
+    context: Context,
+    *,
+    criterion: str = "sm",
+    max_parents: Any = 2,
+    p: Any = 0.9,
+    parameters: Any = "ml",
+    parent_sets: Literal["all", "margin"] = "all",
 ) -> MaxMarginStructureClassifier:
     """Exact structure."""
     return MaxMarginStructureClassifier(
-        criterion, max_parents, p, parameters=parameters, time_limit=context.time_limit, calibration=None,
-        random_state=context.seed, **_table(context),
+        criterion, max_parents, p, parameters=parameters, parent_sets=parent_sets, time_limit=context.time_limit,
+        calibration=None, random_state=context.seed, **_table(context),
     )  # fmt: skip
 
 
@@ -62,23 +65,30 @@ def parameters(
     method: Any = "cg-mm",
     lam: Any = None,
     iterations: Any = None,
+    kappa: float = 0.1,
     normalization: str = "hybrid",
+    alpha: float = 0.03,
     min_prob: float = 1e-6,
     calibration: Any = None,
 ) -> MaxMarginBayesClassifier:
-    """Trained parameters of a named structure."""
+    """Trained parameters of a structure: its name, or its edges as "class>x1 x1>x2"."""
     if isinstance(calibration, str) and calibration == "none":
         calibration = None
     return MaxMarginBayesClassifier(
-        structure, method, lam=lam, iterations=iterations, normalization=normalization, min_prob=min_prob,
-        calibration=calibration, time_limit=context.time_limit, random_state=context.seed, **_table(context),
+        _edges(structure), method, lam=lam, iterations=iterations, kappa=kappa, normalization=normalization,
+        alpha=alpha, min_prob=min_prob, calibration=calibration, time_limit=context.time_limit,
+        random_state=context.seed, **_table(context),
     )  # fmt: skip
+
+
+def _edges(structure: str) -> Any:
+    return [tuple(edge.split(">", 1)) for edge in structure.split()] if ">" in structure else structure
 
 
 def markov_network(context: Context, *, structure: str = "nb", C: Any = (0.03, 0.1, 0.3, 1.0)) -> "MarkovNetwork":
     """Maximum-margin Markov network on a structure's factors."""
-    if structure not in _STRUCTURES:
-        raise InputError(f"structure must be one of {', '.join(map(repr, _STRUCTURES))}, got {structure!r}.")
+    if ">" not in structure:
+        choice_of("structure", structure, list(STRUCTURES))
     return MarkovNetwork(context, structure, tuple(as_list(C)))
 
 
@@ -108,7 +118,9 @@ class MarkovNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         missing: Any = "state" if self.context.missing == "state" else "error"
         kinds: Any = dict(self.context.kinds)
         data = prepare(frame, "class", kinds=kinds, missing=missing).data
-        result = solve(MaxMarginMarkovNetwork(data, _STRUCTURES[self.structure](data), C=C), time_limit=seconds)
+        result = solve(
+            MaxMarginMarkovNetwork(data, make_structure(_edges(self.structure), data), C=C), time_limit=seconds
+        )
         result.raise_for_status()
         return result.model, [int(np.bincount(column[column >= 0]).argmax()) for column in data.codes.T]
 

@@ -48,12 +48,15 @@ class MethodKind:
         What to install; its version is part of what a run is known by.
     missing_cells : str
         What becomes of a missing cell at prediction.
+    of_sequences : bool
+        Rows are positions of sequences, whose numbers come as a column.
     """
 
     place: str
     module: str
     package: str
     missing_cells: str
+    of_sequences: bool = False
 
 
 _OURS = "summed out"
@@ -83,6 +86,9 @@ METHOD_KINDS: Mapping[str, MethodKind] = {
     "structure": _ours("structure"),
     "parameters": _ours("parameters"),
     "markov-network": _ours("markov_network", "filled in"),
+    "sequences": MethodKind(
+        "mmbn_opt.reproduction.methods.sequences.sequences", "mmbn_opt", "mmbn-opt", _OURS, of_sequences=True
+    ),
     "cmm": _mixtures("cmm"),
     "mixture": _mixtures("mixture"),
     "logistic-regression": _sklearn("logistic_regression"),
