@@ -15,7 +15,7 @@ from mmbn_opt.reproduction.statistics import (
     wilcoxon,
 )
 
-__all__ = ["compared", "ranks_of", "standing", "wins"]
+__all__ = ["compared", "ranks_of", "standing", "widely_run", "wins"]
 
 _LEVELS = (0.68, 0.95)
 _SMALLER_IS_BETTER = ("error", "log_loss", "calibration_error", "gap", "fit_seconds", "predict_seconds", "parameters")
@@ -87,11 +87,24 @@ def compared(results: Results, test: str) -> Iterator[str]:
 
 
 def ranks_of(results: Results) -> Friedman | None:
-    """Friedman's test on the sets that all methods have; None with fewer than two of these, or of methods."""
-    table = results.values().dropna(axis=1, how="all").dropna()
+    """Friedman's test on the sets that all methods of `widely_run` have; None with fewer than two of these."""
+    table = widely_run(results.values()).dropna()
     if table.shape[0] < 2 or table.shape[1] < 2:
         return None
     return friedman(table, larger_is_better=results.experiment.measure not in _SMALLER_IS_BETTER)
+
+
+def widely_run(table: pd.DataFrame) -> pd.DataFrame:
+    """The columns with at least half as many rows as that with most, so that one that was begun leaves rows to compare.
+
+    Examples
+    --------
+    >>> rates = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0, None], "c": [None, None, 3.0]})
+    >>> list(widely_run(rates))
+    ['a', 'b']
+    """
+    rows = table.notna().sum()
+    return table.loc[:, (rows > 0) & (2 * rows >= rows.max())]
 
 
 def standing(found: Friedman) -> list[str]:
