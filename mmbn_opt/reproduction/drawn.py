@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -112,7 +113,7 @@ def _protein_like(n: int = 120, length: int = 60) -> Drawn:
 
 DRAWN: Mapping[str, Callable[[], Drawn]] = {
     **{
-        f"skewed-{name}-{beta}": lambda edges=edges, beta=beta: _skewed(edges, float(beta))
+        f"skewed-{name}-{beta}": partial(_skewed, edges, float(beta))
         for name, edges in FIGURE_3.items()
         for beta in _BETAS
     },

@@ -122,7 +122,7 @@ def tests_in_words(results: Results, test: str) -> Iterator[str]:
         found = ranks_of(results)
         if found is not None:
             yield from (f"- {line}" for line in standing(found))
-            few = [name for name in results.values() if name not in found.ranks.index]
+            few = [str(name) for name in results.values() if name not in found.ranks.index]
             if few:
                 yield f"- not ranked, since they have runs on few sets: {', '.join(few)}"
     else:

@@ -110,9 +110,8 @@ class Source:
             If there is a file that cannot be read as a table with a class.
         """
         if name in DRAWN:
-            found = drawn(name)
-            kinds = dict.fromkeys(found.X.columns, "categorical")
-            return Table(name, found.X, found.y, kinds, None, "drawn", found.sequences)
+            rows = drawn(name)
+            return Table(name, rows.X, rows.y, dict.fromkeys(map(str, rows.X), "categorical"), None, "drawn", rows.sequences)
         derived = _DERIVED.get(name)
         if derived is not None:
             base = self.find(derived[0])

@@ -104,7 +104,8 @@ def widely_run(table: pd.DataFrame) -> pd.DataFrame:
     ['a', 'b']
     """
     rows = table.notna().sum()
-    return table.loc[:, (rows > 0) & (2 * rows >= rows.max())]
+    kept: pd.DataFrame = table.loc[:, (rows > 0) & (2 * rows >= rows.max())]
+    return kept
 
 
 def standing(found: Friedman) -> list[str]:
