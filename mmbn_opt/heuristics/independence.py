@@ -58,6 +58,19 @@ class IndependenceStructure:
         """The edges that the repair adds."""
         return tuple(sorted(set(self.repaired.edges) - set(self.structure.edges)))
 
+    @property
+    def augmented(self) -> Structure:
+        """The edges between features, with the class as a parent of them all: no feature is lost to few rows.
+
+        Parents of a feature that are not adjacent are joined (`moralized`), so that parameters can be normalised.
+        """
+        found = self.structure
+        parents = [
+            (*(p for p in own if p != found.class_index), found.class_index)
+            for own in found.parents[: found.class_index]
+        ]
+        return moralized(Structure(found.feature_names, found.class_name, (*parents, ())))
+
     def __str__(self) -> str:
         return (
             f"{len(self.structure.edges)} edges by {self.n_tests} tests at level {self.level:g}; "
@@ -128,7 +141,7 @@ def from_independence_tests(
     if not structure.parents[structure.class_index] and not structure.children(structure.class_index):
         logger.warning(
             "the tests leave the class %r without an edge, so that it predicts by the class frequencies alone; "
-            "raise level, lower max_given, or take another structure",
+            "raise level, lower max_given, or take .augmented, which links the class to all features",
             data.class_name,
         )
     return IndependenceStructure(

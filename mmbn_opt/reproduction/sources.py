@@ -111,7 +111,9 @@ class Source:
         """
         if name in DRAWN:
             rows = drawn(name)
-            return Table(name, rows.X, rows.y, dict.fromkeys(map(str, rows.X), "categorical"), None, "drawn", rows.sequences)
+            return Table(
+                name, rows.X, rows.y, dict.fromkeys(map(str, rows.X), "categorical"), None, "drawn", rows.sequences
+            )
         derived = _DERIVED.get(name)
         if derived is not None:
             base = self.find(derived[0])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
 import mmbn_opt as mm
-from mmbn_opt.heuristics.independence import _oriented, independence_p_value
+from mmbn_opt.heuristics.independence import IndependenceStructure, _oriented, independence_p_value
 from mmbn_opt.networks.renormalizability import moralized, renormalizability
 
 NOTHING = np.empty((200, 0), dtype=int)
@@ -125,6 +125,25 @@ def test_a_class_that_is_left_alone_is_told(caplog):
     found = mm.from_independence_tests(data, level=1e-6)
     assert found.structure.edges == []
     assert "the tests leave the class 'class' without an edge" in caplog.text
+
+
+@given(st.integers(2, 7), st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_the_augmented_structure_links_the_class_to_all_keeps_feature_edges_and_can_be_normalised(n, seed):
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n + 1)
+    names = [*(f"x{k}" for k in range(n)), "class"]
+    edges = [(names[a], names[b]) for i, a in enumerate(order) for b in order[i + 1 :] if rng.random() < 0.4]
+    structure = mm.Structure.from_names(names[:-1], "class", edges)
+    found = IndependenceStructure(structure, renormalizability(structure), moralized(structure), (), (), 0, 0.05)
+    augmented = found.augmented
+    assert not augmented.parents[n]
+    assert {("class", name) for name in names[:-1]} <= set(augmented.edges)
+    assert {edge for edge in edges if "class" not in edge} <= set(augmented.edges)
+    assert renormalizability(augmented)
+    # No more than what was there and the marriages: a chain of features stays one.
+    if all(sum(b == name and a != "class" for a, b in edges) <= 1 for name in names[:-1]):
+        assert {edge for edge in augmented.edges if "class" not in edge} == {e for e in edges if "class" not in e}
 
 
 def test_equal_calls_give_equal_structures():

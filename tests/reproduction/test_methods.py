@@ -16,6 +16,7 @@ from mmbn_opt.reproduction.splits import Splits
 
 QUICK = {
     "structure": {"p": 0.9}, "parameters": {"lam": 0.1, "iterations": 20}, "markov-network": {"C": 0.3},
+    "parameters-by-tests": {"lam": 0.1, "iterations": 20}, "markov-network-by-tests": {"C": 0.3},
     "cmm": {"components": 1, "tau": 0.25, "iterations": 10, "start": "k-means"},
     "mixture": {"components": 1, "tau": 0.25}, "svm": {"C": 1.0, "gamma": "scale"}, "random-forest": {"trees": 30},
     "logistic-regression": {"C": 1.0}, "explainable-boosting": {"interactions": 0},

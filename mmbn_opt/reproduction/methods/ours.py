@@ -17,14 +17,19 @@ from mmbn_opt.estimators import (
     TANClassifier,
 )
 from mmbn_opt.formulations import MaxMarginMarkovNetwork
-from mmbn_opt.heuristics import tan_cmi
+from mmbn_opt.heuristics import from_independence_tests, tan_cmi
 from mmbn_opt.heuristics.named import STRUCTURES, make_structure
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.reproduction.methods.folds import as_list, held_out_folds
 from mmbn_opt.reproduction.methods.registry import Context
 from mmbn_opt.solving.dispatch import solve
 
-__all__ = ["markov_network", "naive_bayes", "parameters", "structure", "tan", "tan_bins"]
+__all__ = [
+    "markov_network", "markov_network_by_tests", "naive_bayes", "parameters", "parameters_by_tests", "structure", "tan",
+    "tan_bins",
+]  # fmt: skip
+
+_BY_TESTS = "independence-tests"
 
 
 def _table(context: Context) -> dict[str, Any]:
@@ -82,12 +87,14 @@ def parameters(
 
 
 def _edges(structure: str) -> Any:
+    if structure == _BY_TESTS:
+        return lambda data: from_independence_tests(data).augmented
     return [tuple(edge.split(">", 1)) for edge in structure.split()] if ">" in structure else structure
 
 
 def markov_network(context: Context, *, structure: str = "nb", C: Any = (0.03, 0.1, 0.3, 1.0)) -> "MarkovNetwork":
     """Maximum-margin Markov network on a structure's factors."""
-    if ">" not in structure:
+    if ">" not in structure and structure != _BY_TESTS:
         choice_of("structure", structure, list(STRUCTURES))
     return MarkovNetwork(context, structure, tuple(as_list(C)))
 
@@ -151,6 +158,27 @@ def _possible_folds(y: "pd.Series[Any]") -> int | None:
     """Fewer folds where the smallest class has fewer rows than five."""
     least = int(y.value_counts().min())
     return None if least >= 5 else max(2, least)
+
+
+def parameters_by_tests(
+    context: Context,
+    *,
+    method: Any = "cg-mm",
+    lam: Any = None,
+    iterations: Any = None,
+    normalization: str = "hybrid",
+    min_prob: float = 1e-6,
+) -> MaxMarginBayesClassifier:
+    """Trained parameters of the structure that independence tests give, the class linked to all features."""
+    return parameters(
+        context, structure=_BY_TESTS, method=method, lam=lam, iterations=iterations, normalization=normalization,
+        min_prob=min_prob,
+    )  # fmt: skip
+
+
+def markov_network_by_tests(context: Context, *, C: Any = (0.03, 0.1, 0.3, 1.0)) -> "MarkovNetwork":
+    """Maximum-margin Markov network on the factors of that structure."""
+    return markov_network(context, structure=_BY_TESTS, C=C)
 
 
 def tan_bins(context: Context, *, bins: int = 10) -> "BinnedTan":

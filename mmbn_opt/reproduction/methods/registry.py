@@ -67,6 +67,10 @@ def _ours(function: str, missing_cells: str = _OURS) -> MethodKind:
     return MethodKind(f"mmbn_opt.reproduction.methods.ours.{function}", "mmbn_opt", "mmbn-opt", missing_cells)
 
 
+def _by_tests(function: str, missing_cells: str) -> MethodKind:
+    return MethodKind(f"mmbn_opt.reproduction.methods.ours.{function}", "pgmpy", "pgmpy", missing_cells)
+
+
 def _mixtures(function: str) -> MethodKind:
     return MethodKind(f"mmbn_opt.reproduction.methods.mixtures.{function}", "mmbn_opt", "mmbn-opt", _FILLED)
 
@@ -86,6 +90,8 @@ METHOD_KINDS: Mapping[str, MethodKind] = {
     "structure": _ours("structure"),
     "parameters": _ours("parameters"),
     "markov-network": _ours("markov_network", "filled in"),
+    "parameters-by-tests": _by_tests("parameters_by_tests", _OURS),
+    "markov-network-by-tests": _by_tests("markov_network_by_tests", _FILLED),
     "sequences": MethodKind(
         "mmbn_opt.reproduction.methods.sequences.sequences", "mmbn_opt", "mmbn-opt", _OURS, of_sequences=True
     ),
