@@ -70,6 +70,16 @@ def test_a_kind_takes_texts_missing_cells_and_texts_that_it_never_saw(kind):
     assert found.numbers["accuracy"] >= 0.85
 
 
+@pytest.mark.parametrize("kind", ["markov-network", "parameters"])
+def test_a_class_of_one_row_leaves_nothing_to_choose_on_and_is_learned(kind):
+    context, (X, y), _ = parts("vote")
+    rows = np.concatenate([np.flatnonzero(y == "republican")[:1], np.flatnonzero(y != "republican")[:9]])
+    model = build(kind, context, {"C": [0.1, 1.0]} if kind == "markov-network" else {"lam": [0.1, 0.5]})
+    found = measure(model, (X.iloc[rows], y.iloc[rows]), (X, y))
+    assert found.numbers["accuracy"] > 0.4
+    assert found.chosen
+
+
 def test_what_is_proved_is_told():
     context, train, test = parts("corral")
     found = measure(build("structure", context, {"p": 0.9}), train, test)

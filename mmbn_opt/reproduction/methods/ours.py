@@ -112,10 +112,15 @@ class MarkovNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         frame, seconds = X.assign(**{"class": y.to_numpy()}), self.context.time_limit
         best = self.C[0]
         if len(self.C) > 1:
-            folds = list(held_out_folds(len(y), self.context.seed, _possible_folds(y)).split(X, y))
-            share = seconds / 2 / (len(folds) * len(self.C))
+            folds = [
+                (a, b)
+                for a, b in held_out_folds(len(y), self.context.seed, _possible_folds(y)).split(X, y)
+                if y.iloc[a].nunique() > 1  # of a class with one row a fold may leave nothing to tell apart
+            ]
+            share = seconds / 2 / max(1, len(folds) * len(self.C))
             rates = {C: np.mean([self._rate(frame.iloc[a], frame.iloc[b], C, share) for a, b in folds]) for C in self.C}
-            best, seconds = max(rates, key=lambda C: rates[C]), seconds / 2
+            if folds:
+                best, seconds = max(rates, key=lambda C: rates[C]), seconds / 2
         self.chosen_ = {"C": best}
         self.model_, self.modes_ = self._learn(frame, best, seconds)
         self.classes_ = np.array(self.model_.target.states)
