@@ -1,6 +1,9 @@
 """Structures from independence tests: p-values against SciPy, known graphs found, orientation, and the repair."""
 
 import itertools
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -166,3 +169,26 @@ def test_wrong_settings_are_refused_by_name(given, message):
     data = mm.DiscreteDataset.from_arrays([["a"], ["b"]] * 5, [0, 1] * 5)
     with pytest.raises(mm.InputError, match=message):
         mm.from_independence_tests(data, **given)
+
+
+SCRIPT = """
+import numpy as np, mmbn_opt as mm
+rng = np.random.default_rng(8)
+y = rng.integers(0, 3, 300)
+X = np.column_stack([np.where(rng.random(300) < 0.7, y, rng.integers(0, 3, 300)) for _ in range(9)])
+X[:, 1:] = np.where(rng.random((300, 8)) < 0.5, X[:, :-1], X[:, 1:])
+found = mm.from_independence_tests(mm.DiscreteDataset.from_arrays(X, y), max_given=2)
+print(found.structure.edges, found.directed, found.undirected)
+"""
+
+
+@pytest.mark.slow
+def test_the_structure_does_not_depend_on_the_process():
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }  # fmt: skip
+    assert len(told) == 1
