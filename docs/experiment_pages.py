@@ -9,6 +9,7 @@ from mmbn_opt.reproduction import (
     experiment_names,
     load_experiment,
     markdown_page,
+    ranks_drawing,
     recorded_results,
 )
 
@@ -27,9 +28,12 @@ def write_experiment_pages(records: Path, folder: Path) -> None:
     }
     for name, (_, results) in found.items():
         if results is not None:
-            _write(pages / f"{name}.md", markdown_page(results))
+            ranks = ranks_drawing(results)
+            if ranks is not None:
+                _write(pages / f"{name}.svg", ranks)
+            _write(pages / f"{name}.md", markdown_page(results, drawing=None if ranks is None else f"{name}.svg"))
     _write(folder / "experiment-table.md", _table(found.values()))
-    for page in pages.glob("*.md"):
+    for page in (*pages.glob("*.md"), *pages.glob("*.svg")):
         if page.stem not in found or found[page.stem][1] is None:
             page.unlink()
 

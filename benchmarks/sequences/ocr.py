@@ -82,8 +82,8 @@ def ours(method, X, y, X_test, gap, limit):
     return tagger.predict(X_test), seconds, proved
 
 
-def crfsuite(algorithm, X, y, X_test):
-    """The same for python-crfsuite: pixels that are set as attributes, L2 = 1 and 100 iterations."""
+def crfsuite(algorithm, X, y, X_test, c2=1.0):
+    """The same for python-crfsuite: pixels that are set as attributes, L2 = `c2` and 100 iterations."""
     import pycrfsuite
 
     def attributes(x):
@@ -93,7 +93,7 @@ def crfsuite(algorithm, X, y, X_test):
     for x, labels in zip(X, y, strict=True):
         trainer.append(attributes(x), labels)
     if algorithm == "lbfgs":
-        trainer.set_params({"c1": 0.0, "c2": 1.0, "max_iterations": 100})
+        trainer.set_params({"c1": 0.0, "c2": c2, "max_iterations": 100})
     before = time.process_time()
     trainer.train("ocr.crfsuite")
     seconds = time.process_time() - before

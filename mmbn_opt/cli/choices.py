@@ -80,6 +80,7 @@ class SequenceMethod(StrEnum):
     MARKOV_NETWORK = "markov-network"
     CONDITIONAL_LIKELIHOOD = "conditional-likelihood"
     CG_MM = "cg-mm"
+    ML = "ml"
 
 
 class Normalization(StrEnum):

@@ -165,18 +165,16 @@ def _say_run(run: Any, done: int, total: int, left: Any) -> None:
 
 def _say(found: Any) -> None:
     """The table: ours, and the paper's in brackets."""
-    from mmbn_opt.reproduction.measures import MEASURES
-    from mmbn_opt.reproduction.page import not_run, tests_in_words
+    from mmbn_opt.reproduction.page import measures_in_words, not_run, tests_in_words
 
-    measure = MEASURES[found.experiment.measure]
     cells = found.cells()
     sets, methods = list(dict.fromkeys(s for s, _ in cells)), list(dict.fromkeys(m for _, m in cells))
     rows = [
         ["set", *methods],
-        *([name, *(_cell(cells.get((name, m)), measure.digits) for m in methods)] for name in sets),
+        *([name, *(_cell(cells.get((name, m)), found.digits(m)) for m in methods)] for name in sets),
     ]
     widths = [max(len(row[k]) for row in rows) for k in range(len(methods) + 1)]
-    typer.echo(f"{measure.words}; the paper's in brackets")
+    typer.echo(f"{measures_in_words(found.experiment)}; the paper's in brackets")
     for row in rows:
         typer.echo("  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip())
     for test in found.experiment.tests:

@@ -77,7 +77,7 @@ def sequences(
         choices.SequenceMethod,
         opt.chosen(
             choices.SequenceMethod, "--method", "-M", panel=opt.PROBLEM,
-            help="max-margin, markov-network (M3N), conditional-likelihood (CRF) or cg-mm.",
+            help="max-margin, markov-network (M3N), conditional-likelihood (CRF), cg-mm, or ml: counting.",
         ),
     ] = choices.SequenceMethod.MAX_MARGIN,
     window: Annotated[
@@ -154,6 +154,7 @@ def sequences(
     from mmbn_opt.networks.hidden_markov import HiddenMarkovClassifier
     from mmbn_opt.solving.dispatch import solve
     from mmbn_opt.solving.settings import SolveSettings
+    from mmbn_opt.tuning.sequence_counts import SequenceMaximumLikelihood
     from mmbn_opt.tuning.sequences import SequenceSettings
 
     settings = SequenceSettings(
@@ -178,16 +179,20 @@ def sequences(
             frame = read(data, na_values(na), names_in(drop))
             learned = SequenceDataset.from_frame(frame, target, group=group, order=order, window=width)
             refuse_unwritable((*learned.features, learned.target))
-            problem = settings.formulation(learned)
+            counted = SequenceMaximumLikelihood(learned, smoothing)
+            problem = counted if method is choices.SequenceMethod.ML else settings.formulation(learned)
             remark(repr(learned))
             others = None if test is None else _held_out(test, frame, na, target, group, order)
         with Progress(time_limit) as progress, Keeper(folder):
-            result = solve(problem, settings.engine, time_limit=clock.for_search(), callback=progress, **call)
+            if isinstance(problem, SequenceMaximumLikelihood):
+                result = problem.learn()
+            else:
+                result = solve(problem, settings.engine, time_limit=clock.for_search(), callback=progress, **call)
         result = found(result)
-        counts = HiddenMarkovClassifier.fit(learned, smoothing)
+        rival = None if problem is counted else HiddenMarkovClassifier.fit(learned, smoothing)
 
         def say() -> None:
-            _say(result, learned, others, counts, unseen.value)
+            _say(result, learned, others, rival, unseen.value)
 
         hand_over(result, folder, say, title=f"{problem.title} on {data.name}")
     raise typer.Exit(exit_status(result))
@@ -248,8 +253,8 @@ def _say(result: Any, learned: Any, others: Any, counts: Any, unseen: str) -> No
         data, labels = others
         with _remarking():
             rate = _accuracy(result.model, data, labels, unseen)
-        usual = _accuracy(counts, data, labels, "missing")
-        typer.echo(f"held out: {rate:.4f} of {data.n_positions} positions right (tables by counts: {usual:.4f})")
+        usual = "" if counts is None else f" (tables by counts: {_accuracy(counts, data, labels, 'missing'):.4f})"
+        typer.echo(f"held out: {rate:.4f} of {data.n_positions} positions right{usual}")
     typer.echo("certificate:")
     for check in result.certificate.checks:
         typer.echo(f"  {check}")

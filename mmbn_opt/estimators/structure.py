@@ -59,6 +59,10 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         Pseudo-count; the margin scores need one > 0.
     ess : float
         Equivalent sample size of "bdeu".
+    parent_sets : {"all", "margin"}
+        For "mdl", "bic", "bdeu", "loglik": all sets of parents, the class one node among others, or those that matter
+        to a margin, as Peharz & Pernkopf 2012 have it for all scores: a feature has the class among its parents, or
+        none.
     acyclicity, required_edges, forbidden_edges
         As in `SoftMarginStructure`.
     constraints : list of StructureConstraint
@@ -136,6 +140,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         min_prob: float = 1e-6,
         smoothing: Any = 1.0,
         ess: float = 1.0,
+        parent_sets: Literal["all", "margin"] = "all",
         acyclicity: str = "auto",
         required_edges: Sequence[tuple[str, str]] = (),
         forbidden_edges: Sequence[tuple[str, str]] = (),
@@ -171,6 +176,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         self.min_prob = min_prob
         self.smoothing = smoothing
         self.ess = ess
+        self.parent_sets = parent_sets
         self.acyclicity = acyclicity
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
@@ -197,6 +203,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
         super()._check_settings()
         choice_of("criterion", self.criterion, tuple(SCORES))
         choice_of("parameters", self.parameters, METHODS)
+        choice_of("parent_sets", self.parent_sets, ("all", "margin"))
         if self.candidates is not None:
             whole("candidates", self.candidates, 1, expected="a whole number >= 1 or None")
 
@@ -294,7 +301,7 @@ class MaxMarginStructureClassifier(DiscreteClassifier):
             "restriction": None if self.candidates is None else restrict_candidates(data, self.candidates),
         }
         p = settings.get("p", 0.9)  # a score without a margin has none
-        return structure_formulation(self.criterion, data, p=p, ess=self.ess, **shared)
+        return structure_formulation(self.criterion, data, p=p, ess=self.ess, parent_sets=self.parent_sets, **shared)
 
     def _parameter_settings(self, seed: int) -> ParameterSettings:
         return ParameterSettings(

@@ -57,6 +57,19 @@ class IndependenceStructure:
         """The edges that the repair adds."""
         return tuple(sorted(set(self.repaired.edges) - set(self.structure.edges)))
 
+    @property
+    def augmented(self) -> Structure:
+        """The edges between features, with the class as a parent of them all: no feature is lost to few rows.
+
+        Parents of a feature that are not adjacent are joined (`moralized`), so that parameters can be normalised.
+        """
+        found = self.structure
+        parents = [
+            (*(p for p in own if p != found.class_index), found.class_index)
+            for own in found.parents[: found.class_index]
+        ]
+        return moralized(Structure(found.feature_names, found.class_name, (*parents, ())))
+
     def __str__(self) -> str:
         return (
             f"{len(self.structure.edges)} edges by {self.n_tests} tests at level {self.level:g}; "
@@ -121,13 +134,13 @@ def from_independence_tests(
     whole("seed", seed)
     data.require_learnable()
     names = (*data.feature_names, data.class_name)
-    tested = _Tests(data, names, test, float(level), seed)
+    tested = _Tests(data, test, float(level), seed)
     directed, undirected = _pc(data, names, tested, float(level), max_given)
     structure = Structure.from_names(data.feature_names, data.class_name, _oriented(names, directed, undirected))
     if not structure.parents[structure.class_index] and not structure.children(structure.class_index):
         logger.warning(
             "the tests leave the class %r without an edge, so that it predicts by the class frequencies alone; "
-            "raise level, lower max_given, or take another structure",
+            "raise level, lower max_given, or take .augmented, which links the class to all features",
             data.class_name,
         )
     return IndependenceStructure(
@@ -138,12 +151,9 @@ def from_independence_tests(
 class _Tests:
     """The tests of a run, each pair under each condition once."""
 
-    def __init__(
-        self, data: DiscreteDataset, names: Sequence[str], test: IndependenceTest, level: float, seed: int
-    ) -> None:
+    def __init__(self, data: DiscreteDataset, test: IndependenceTest, level: float, seed: int) -> None:
         self.codes = np.column_stack([data.codes, data.target_codes])
         self.weight = data.sample_weight
-        self.place = {name: k for k, name in enumerate(names)}
         self.test, self.level, self.seed = test, level, seed
         self.known: dict[tuple[int, int, tuple[int, ...]], float] = {}
 
@@ -151,11 +161,11 @@ class _Tests:
     def count(self) -> int:
         return len(self.known)
 
-    def __call__(self, first: str, second: str, given: Any, *rest: Any, **settings: Any) -> bool:
+    def __call__(self, first: int, second: int, given: Any, *rest: Any, **settings: Any) -> bool:
         """Whether two nodes are independent given others; in the form in which pgmpy asks."""
         leave_in_time()
-        a, b = sorted((self.place[first], self.place[second]))
-        key = a, b, tuple(sorted(self.place[name] for name in given))
+        a, b = sorted((int(first), int(second)))
+        key = a, b, tuple(sorted(map(int, given)))
         if key not in self.known:
             columns = self.codes[:, list(key[2])]
             p = independence_p_value(
@@ -244,13 +254,16 @@ def _pc(
                 "Structures from independence tests need the package pgmpy; install it with: pip install "
                 "'mmbn-opt[interop]'"
             ) from error
-        frame = pd.DataFrame(tested.codes, columns=list(names))
+        # Nodes are numbers: sets of texts come in another order in each process, and so would the directions.
+        frame = pd.DataFrame(tested.codes, columns=range(len(names)))
         search = PC(
             variant="stable", ci_test=tested, significance_level=level, max_cond_vars=max_given, n_jobs=1,
             show_progress=False,
         )  # fmt: skip
         graph = search.fit(frame).causal_graph_
-    return tuple(sorted(graph.directed_edges)), tuple(sorted(tuple(sorted(e)) for e in graph.undirected_edges))
+    directed = sorted((names[a], names[b]) for a, b in graph.directed_edges)
+    undirected = sorted(tuple(sorted((names[a], names[b]))) for a, b in graph.undirected_edges)
+    return tuple(directed), tuple((a, b) for a, b in undirected)
 
 
 def _oriented(names: Sequence[str], directed: Edges, undirected: Edges) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """What the JSON model files share: a loader that believes nothing, and refusals that name the part."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,9 +13,14 @@ from mmbn_opt.interop.json_text import parse_json
 from mmbn_opt.interop.limits import max_values
 from mmbn_opt.interop.run_folder import text_of_run
 
-__all__ = ["list_of", "load_document", "na_values_of", "require_format"]
+__all__ = ["document_text", "list_of", "load_document", "na_values_of", "require_format"]
 
 Model = TypeVar("Model")
+
+
+def document_text(content: Mapping[str, Any]) -> str:
+    """The text of a model file: one line, all digits, and nothing that JSON has no word for."""
+    return json.dumps(content, allow_nan=False) + "\n"
 
 
 def load_document(path: str | Path, from_dict: Callable[[Any], Model]) -> Model:

@@ -1,6 +1,5 @@
 """Calibrations in model files: a key beside the model's own, so that who wants the bare model still reads it."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 
 from mmbn_opt._arguments import is_number, shown
 from mmbn_opt.exceptions import FormatError
+from mmbn_opt.interop._json_document import document_text
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.interop.json_model import network_to_dict
 from mmbn_opt.interop.limits import check_network
@@ -42,7 +42,7 @@ def calibrated_text(model: CalibratedModel) -> str:
     """What `save_calibrated` writes."""
     bare = model.model
     content = network_to_dict(bare) if isinstance(bare, BayesianNetwork) else mixture_to_dict(bare)
-    return json.dumps(content | {KEY: calibration_to_dict(model.calibration)}, allow_nan=False) + "\n"
+    return document_text(content | {KEY: calibration_to_dict(model.calibration)})
 
 
 def calibration_to_dict(calibration: Calibration) -> dict[str, Any]:

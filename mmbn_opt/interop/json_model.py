@@ -1,6 +1,5 @@
 """Networks as JSON: everything that prediction needs, in a text that no pickle can hide in."""
 
-import json
 import math
 from math import prod
 from pathlib import Path
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from mmbn_opt._arguments import shown
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import FormatError, SizeLimitError
-from mmbn_opt.interop._json_document import list_of, load_document, na_values_of, require_format
+from mmbn_opt.interop._json_document import document_text, list_of, load_document, na_values_of, require_format
 from mmbn_opt.interop._labels import label_from_json, label_to_json, refuse_half_characters
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.interop.limits import check_network, max_cells
@@ -58,7 +57,7 @@ def save_network(network: BayesianNetwork, path: str | Path) -> None:
 
 def network_text(network: BayesianNetwork) -> str:
     """What `save_network` writes."""
-    return json.dumps(network_to_dict(network), allow_nan=False) + "\n"
+    return document_text(network_to_dict(network))
 
 
 def load_network(path: str | Path) -> BayesianNetwork:

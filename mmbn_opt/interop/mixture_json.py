@@ -1,6 +1,5 @@
 """Mixture classifiers as JSON: everything that prediction needs, every digit of it."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.cells import as_state
 from mmbn_opt.exceptions import FormatError
-from mmbn_opt.interop._json_document import list_of, load_document, na_values_of, require_format
+from mmbn_opt.interop._json_document import document_text, list_of, load_document, na_values_of, require_format
 from mmbn_opt.interop._labels import label_from_json, label_to_json
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.mixtures.classifier import DecisionRule, MixtureClassifier, MixturePart
@@ -52,7 +51,7 @@ def save_mixture(model: MixtureClassifier, path: str | Path) -> None:
 
 def mixture_text(model: MixtureClassifier) -> str:
     """What `save_mixture` writes."""
-    return json.dumps(mixture_to_dict(model), allow_nan=False) + "\n"
+    return document_text(mixture_to_dict(model))
 
 
 def load_mixture(path: str | Path) -> MixtureClassifier:

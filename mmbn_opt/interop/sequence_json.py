@@ -1,6 +1,5 @@
 """Models of sequences as JSON: everything that prediction needs, every digit of it."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from mmbn_opt._arguments import is_whole, shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.windows import Window
 from mmbn_opt.exceptions import FormatError, SizeLimitError
-from mmbn_opt.interop._json_document import list_of, load_document, require_format
+from mmbn_opt.interop._json_document import document_text, list_of, load_document, require_format
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.interop.json_model import table_to_lists, variable_from_dict, variable_to_dict
 from mmbn_opt.interop.limits import max_cells
@@ -44,7 +43,7 @@ def save_sequence_model(model: HiddenMarkovClassifier, path: str | Path) -> None
 
 def sequence_model_text(model: HiddenMarkovClassifier) -> str:
     """What `save_sequence_model` writes."""
-    return json.dumps(sequence_model_to_dict(model), allow_nan=False) + "\n"
+    return document_text(sequence_model_to_dict(model))
 
 
 def load_sequence_model(path: str | Path) -> HiddenMarkovClassifier:

@@ -11,27 +11,18 @@ from numpy.typing import NDArray
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.programs.base import ProgramKind, ProgramSize
-from mmbn_opt.programs.convex_bounds import (
-    admissible_multipliers,
-    best_gamma,
-    free_margin_value,
-    nearest_feasible,
-    support_function,
-)
+from mmbn_opt.programs.convex_bounds import admissible_multipliers, best_gamma
 from mmbn_opt.programs.margin_kernels import add_adjoint
 from mmbn_opt.programs.margin_operator import MarginOperator
 from mmbn_opt.programs.margin_program import MarginProgram
 from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
+from mmbn_opt.programs.tables import MarginOverTables
 
 __all__ = ["ConvexProgram", "linear_in_disguise"]
 
-BOUND_RADIUS = 1000.0
-"""Without a floor, dual bounds are over log-parameters of at least minus this: multipliers that sum to zero only up to
-rounding would have no bound otherwise."""
-
 
 @dataclass(frozen=True, eq=False)
-class ConvexProgram:
+class ConvexProgram(MarginOverTables):
     """Hinge loss of margins over blocks of log-probabilities.
 
     With gamma fixed
@@ -72,8 +63,7 @@ class ConvexProgram:
     max_nonzeros: int = 30_000_000
 
     def __post_init__(self) -> None:
-        if (self.gamma is None) == (self.strength is None):
-            raise InputError(f"Give gamma or strength, not both: got gamma={self.gamma!r}, strength={self.strength!r}.")
+        self.require_gamma_or_strength()
         n, k = self.margins.n_parameters, self.margins.n_classes
         if self.linear.shape != (n,) or int(self.row_ptr[-1]) != n:
             raise InputError(f"The program has {n} parameters; linear {self.linear.shape}, blocks {self.row_ptr[-1]}.")
@@ -100,16 +90,6 @@ class ConvexProgram:
         """What the losses of all samples add up to where no margin is reached: total weight times gamma times B."""
         gamma = 1.0 if self.gamma is None else self.gamma
         return float(self.margins.weight.sum()) * gamma * (self.strength or 1.0)
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether the blocks never bind, so that the program is a linear one in disguise (see `linear_form`)."""
-        return math.isinf(self.log_floor) and not self.linear.any()
-
-    @property
-    def bound_floor(self) -> float:
-        """Floor of the set over which dual bounds hold."""
-        return max(self.log_floor, -BOUND_RADIUS)
 
     @cached_property
     def frequency(self) -> FloatArray:
@@ -155,37 +135,14 @@ class ConvexProgram:
         gamma = best_gamma(margins, self.delta, self.margins.weight, self.strength)
         return 0.5 / gamma**2 + self.strength * (self.hinge(margins, gamma) - float(self.linear @ w))
 
-    def violation(self, w: FloatArray) -> float:
-        """Largest excess of a block sum over 1 or of the floor over an entry."""
-        sums = np.add.reduceat(np.exp(np.minimum(w, 700.0)), self.row_ptr[:-1])
-        floor = 0.0 if math.isinf(self.log_floor) else float((self.log_floor - w).max())
-        return max(0.0, float(sums.max()) - 1.0, floor)
-
     def is_feasible(self, w: FloatArray, tolerance: float = 1e-6) -> bool:
         """Whether `w` satisfies blocks and floor within `tolerance`."""
         return bool(np.isfinite(w).all()) and self.violation(w) <= tolerance
-
-    def project(self, w: FloatArray) -> FloatArray:
-        """Nearest feasible point."""
-        return nearest_feasible(w, self.row_ptr, self.log_floor)
 
     def dual_value(self, y: FloatArray) -> float:
         """Rigorous lower bound from any multipliers of shape (n_samples, n_classes); inadmissible ones are clipped."""
         allowed = admissible_multipliers(np.array(y), self.margins.labels, self.margins.weight)
         return self.bound_of(float((self.delta * allowed).sum()), self.linear + self.margins.adjoint(allowed))
-
-    def bound_of(self, dual_margin: float, v: FloatArray) -> float:
-        """Lower bound from ``S = sum delta y`` and ``v = linear + Delta' y``; concave in both: averages are allowed."""
-        support, _ = support_function(v, self.row_ptr, self.bound_floor)
-        if self.gamma is not None:
-            return self.gamma * dual_margin - support
-        assert self.strength is not None
-        return free_margin_value(dual_margin, support, self.strength)
-
-    @property
-    def loss_weight(self) -> float:
-        """B, or 1."""
-        return self.strength or 1.0
 
     @property
     def mass(self) -> float:
@@ -195,10 +152,6 @@ class ConvexProgram:
     def smooth_hinge(self, w: FloatArray, gamma: float, tau: float) -> tuple[float, float, float, FloatArray]:
         """Losses with a soft maximum, those with a hard one, ``gamma sum delta y``, and ``Delta' y`` of its weights."""
         return self.margins.smooth_hinge(w, self.delta, gamma, tau)
-
-    def step_from(self, z: FloatArray, step: FloatArray, metric: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """Nearest feasible point in a metric; see `nearest_feasible`. How long the step was plays no part."""
-        return nearest_feasible(z, self.row_ptr, self.log_floor, metric, multipliers)
 
     def separates(self, w: FloatArray) -> bool:
         """Whether every sample's class has the largest score."""

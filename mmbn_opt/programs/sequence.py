@@ -11,7 +11,6 @@ forward-backward pass computes at any temperature. Where R is that of the tables
 ``w >= log_floor``, a linear term), R* is the closed form `support_function`, row by row.
 """
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,15 +21,15 @@ from mmbn_opt.exceptions import InputError
 from mmbn_opt.programs.base import ProgramKind, ProgramSize
 from mmbn_opt.programs.chain_operator import ChainOperator, path_losses
 from mmbn_opt.programs.chain_program import chain_size, hard_losses, smooth_losses
-from mmbn_opt.programs.convex import BOUND_RADIUS
-from mmbn_opt.programs.convex_bounds import free_margin_value, nearest_feasible, support_function
+from mmbn_opt.programs.convex_bounds import support_function
 from mmbn_opt.programs.labellings import means_of_labellings
+from mmbn_opt.programs.tables import MarginOverTables
 
 __all__ = ["SequenceMarkovProgram", "SequenceProgram"]
 
 
 @dataclass(frozen=True, eq=False)
-class SequenceProgram:
+class SequenceProgram(MarginOverTables):
     """Losses of labellings over tables of log-probabilities.
 
     With gamma fixed
@@ -58,8 +57,7 @@ class SequenceProgram:
     log_floor: float
 
     def __post_init__(self) -> None:
-        if (self.gamma is None) == (self.strength is None):
-            raise InputError(f"Give gamma or strength, not both: got gamma={self.gamma!r}, strength={self.strength!r}.")
+        self.require_gamma_or_strength()
         if self.linear.shape != (self.chains.n_parameters,):
             raise InputError(f"The program has {self.chains.n_parameters} parameters; linear {self.linear.shape}.")
 
@@ -79,11 +77,6 @@ class SequenceProgram:
         return self.chains.row_ptr
 
     @property
-    def loss_weight(self) -> float:
-        """B, or 1."""
-        return self.strength or 1.0
-
-    @property
     def scale(self) -> float:
         """All positions times gamma, times B."""
         return self.chains.n_positions * (self.gamma or 1.0) * self.loss_weight
@@ -92,16 +85,6 @@ class SequenceProgram:
     def mass(self) -> float:
         """Positions of all sequences."""
         return float(self.chains.n_positions)
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether the rows never bind, so that the program is a linear one in disguise."""
-        return math.isinf(self.log_floor) and not self.linear.any()
-
-    @property
-    def bound_floor(self) -> float:
-        """Floor of the set over which dual bounds hold."""
-        return max(self.log_floor, -BOUND_RADIUS)
 
     @cached_property
     def frequency(self) -> FloatArray:
@@ -136,16 +119,6 @@ class SequenceProgram:
         loss = hard_losses(self.chains, w, gamma) - float(self.linear @ w)
         return loss if self.strength is None else 0.5 / gamma**2 + self.strength * loss
 
-    def violation(self, w: FloatArray) -> float:
-        """Largest excess of a row's sum over 1 or of the floor over an entry."""
-        sums = np.add.reduceat(np.exp(np.minimum(w, 700.0)), self.row_ptr[:-1])
-        floor = 0.0 if math.isinf(self.log_floor) else float((self.log_floor - w).max())
-        return max(0.0, float(sums.max()) - 1.0, floor)
-
-    def project(self, w: FloatArray) -> FloatArray:
-        """Nearest feasible point."""
-        return nearest_feasible(w, self.row_ptr, self.log_floor)
-
     def first_point(self) -> FloatArray:
         """The tables that the true labels' frequencies give, with one more of each."""
         return support_function(self.chains.own + 1.0, self.row_ptr, self.bound_floor)[1]
@@ -155,14 +128,6 @@ class SequenceProgram:
         """The bound of the true labels alone."""
         return self.bound_of(0.0, self.linear)
 
-    def bound_of(self, dual_margin: float, v: FloatArray) -> float:
-        """Lower bound from ``S`` and ``v = linear + sum E_mu Delta``; concave in both."""
-        support, _ = support_function(v, self.row_ptr, self.bound_floor)
-        if self.gamma is not None:
-            return self.gamma * dual_margin - support
-        assert self.strength is not None
-        return free_margin_value(dual_margin, support, self.strength)
-
     def dual_value(self, y: FloatArray) -> float:
         """Rigorous lower bound from distributions as `soft_labellings` or `mixed_labellings` make them."""
         missed, moved = means_of_labellings(self.chains, y)
@@ -171,10 +136,6 @@ class SequenceProgram:
     def smooth_hinge(self, w: FloatArray, gamma: float, tau: float) -> tuple[float, float, float, FloatArray]:
         """Losses with a soft maximum, a lower estimate of those with a hard one, gamma S, and ``sum E_mu Delta``."""
         return smooth_losses(self.chains, w, gamma, tau)
-
-    def step_from(self, z: FloatArray, step: FloatArray, metric: FloatArray, multipliers: FloatArray) -> FloatArray:
-        """Nearest feasible point in a metric; how long the step was plays no part."""
-        return nearest_feasible(z, self.row_ptr, self.log_floor, metric, multipliers)
 
     def separates(self, w: FloatArray) -> bool:
         """Whether the true labels of every sequence have the largest score, alone."""

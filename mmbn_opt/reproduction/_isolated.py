@@ -8,6 +8,7 @@ from mmbn_opt._budget import now
 from mmbn_opt.comparison.isolation import Cancelled, RunHost, Watch, going, observe
 from mmbn_opt.comparison.machine import machine, package_versions
 from mmbn_opt.reproduction._child import TrialAnswered, TrialJob, TrialTask
+from mmbn_opt.reproduction.methods import METHOD_KINDS
 from mmbn_opt.reproduction.trial import PlannedTrial, TrialRecord
 
 __all__ = ["dismiss", "execute_unless_cancelled"]
@@ -77,7 +78,7 @@ def execute_unless_cancelled(trial: PlannedTrial) -> TrialRecord | None:
         detail=watch.detail,
         numbers={} if answer is None else dict(answer.measured.numbers),
         certificate="" if answer is None else answer.measured.certificate,
-        chosen={} if answer is None else dict(answer.measured.chosen),
+        chosen=dict(trial.chosen) or ({} if answer is None else dict(answer.measured.chosen)),
         n_train=len(trial.rows[0]),
         n_test=len(trial.rows[1]),
         time_limit=trial.context.time_limit,
@@ -91,8 +92,9 @@ def execute_unless_cancelled(trial: PlannedTrial) -> TrialRecord | None:
 def _payload(trial: PlannedTrial) -> bytes:
     """Made when the run begins, so that plans hold each table once."""
     train, test = trial.rows
-    X, y = trial.table.X, trial.table.y
+    X, y = trial.table.features(with_sequences=METHOD_KINDS[trial.kind].of_sequences), trial.table.y
     task = TrialTask(
-        trial.kind, dict(trial.settings), trial.context, (X.iloc[train], y.iloc[train]), (X.iloc[test], y.iloc[test])
-    )
+        trial.kind, dict(trial.settings), trial.context, (X.iloc[train], y.iloc[train]), (X.iloc[test], y.iloc[test]),
+        trial.removal, trial.is_timed,
+    )  # fmt: skip
     return pickle.dumps(task)

@@ -8,9 +8,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from mmbn_opt._arguments import choice_of, listed, whole
+from mmbn_opt._arguments import checked_number, choice_of, listed, whole
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.reproduction.declaration import TESTS, Experiment, Method, Published, Quick, known_name
+from mmbn_opt.reproduction.declaration import TESTS, Column, Experiment, Method, Published, Quick, known_name
 from mmbn_opt.reproduction.measures import MEASURES
 from mmbn_opt.reproduction.methods import METHOD_KINDS
 from mmbn_opt.reproduction.splits import Splits
@@ -86,7 +86,7 @@ def _with_base(content: dict[str, Any], name: str) -> dict[str, Any]:
     return {**_with_base(_toml(_shipped(base)), base), **content}
 
 
-_TEXTS = ("title", "source", "measure", "missing")
+_TEXTS = ("title", "source", "measure", "missing", "relative_to")
 _LISTS = ("sets", "tests")
 _REASONS = ("absent", "not_run", "why")
 
@@ -103,7 +103,7 @@ def _experiment(name: str, content: dict[str, Any]) -> Experiment:
         _of_kind(key, content[key], str, "a text")
     for key in (k for k in content if k in _LISTS):
         _texts(key, content[key])
-    for key in (k for k in content if k in (*_REASONS, "methods", "splits", "quick")):
+    for key in (k for k in content if k in (*_REASONS, "methods", "splits", "quick", "columns")):
         _of_kind(key, content[key], dict, "a table")
     for key in (k for k in content if k in _REASONS):
         for entry, reason in content[key].items():
@@ -119,11 +119,33 @@ def _experiment(name: str, content: dict[str, Any]) -> Experiment:
         name, content["title"], content["source"], sets, methods, _splits(content.get("splits", {})),
         content.get("measure", "accuracy"), tuple(content.get("tests", ())), content.get("missing", "drop"),
         _seconds("time_limit", content.get("time_limit", 60.0)), content.get("n_splits"), content.get("absent", {}),
-        content.get("not_run", {}), content.get("why", {}), _paper(content.get("paper", "")), quick,
+        content.get("not_run", {}), content.get("why", {}), _paper(content.get("paper", "")),
+        _columns(content.get("columns", {}), methods), _shares(content.get("removed", [])),
+        whole("patterns", content.get("patterns", 10), 1), content.get("relative_to"), quick,
     )  # fmt: skip
     if experiment.n_splits is not None:
         whole("n_splits", experiment.n_splits, 1)
+    if experiment.relative_to is not None:
+        choice_of("relative_to", experiment.relative_to, list(experiment.shown))
+    if experiment.removed and {column.measure for column in experiment.shown.values()} != {"accuracy"}:
+        raise InputError("removed says where accuracy is measured; the measure can't be another.")
     return experiment
+
+
+def _columns(entry: dict[str, Any], methods: Mapping[str, Method]) -> dict[str, Column]:
+    found = {}
+    for label, column in entry.items():
+        _of_kind(f"columns.{label}", column, dict, "a table with a method and a measure")
+        _only(f"columns.{label}", column, Column)
+        for key, known in (("method", methods), ("measure", MEASURES)):
+            choice_of(f"columns.{label}.{key}", column.get(key), list(known))
+        found[label] = Column(**column)
+    return found
+
+
+def _shares(entry: Any) -> tuple[float, ...]:
+    _of_kind("removed", entry, list, "a list of shares")
+    return tuple(checked_number("removed", share, 0.0, 1.0, open_high=True) for share in entry)
 
 
 def _method(label: str, entry: Any) -> Method:
@@ -131,7 +153,8 @@ def _method(label: str, entry: Any) -> Method:
     if "kind" not in entry:
         raise InputError(f"methods.{label} has no kind; there are {listed(sorted(METHOD_KINDS), 40)}.")
     try:
-        return Method(entry["kind"], {key: value for key, value in entry.items() if key != "kind"})
+        own = {key: value for key, value in entry.items() if key not in ("kind", "chosen_on")}
+        return Method(entry["kind"], own, entry.get("chosen_on", "training rows"))
     except InputError as error:
         raise InputError(f"methods.{label}: {error}") from error
 
@@ -147,6 +170,7 @@ def _splits(entry: dict[str, Any]) -> Splits:
     _of_kind("splits.sizes", entry.get("sizes", []), list, "a list of numbers of rows")
     for size in entry.get("sizes", []):
         whole("splits.sizes", size, 1)
+    _of_kind("splits.apart", entry.get("apart", False), bool, "true or false")
     return Splits(**entry)
 
 
@@ -158,6 +182,8 @@ def _quick(entry: dict[str, Any], methods: Mapping[str, Method]) -> Quick:
         choice_of("quick.methods", label, list(methods))
     if "splits" in entry:
         whole("quick.splits", entry["splits"], 1)
+    if "patterns" in entry:
+        whole("quick.patterns", entry["patterns"], 1)
     if "time_limit" in entry:
         _seconds("quick.time_limit", entry["time_limit"])
     return Quick(**entry)

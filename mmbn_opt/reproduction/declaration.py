@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from itertools import product
 from typing import Any, Literal
 
 from mmbn_opt._arguments import choice_of, listed, whole
@@ -10,10 +11,11 @@ from mmbn_opt.exceptions import InputError
 from mmbn_opt.reproduction.methods import METHOD_KINDS, check_settings
 from mmbn_opt.reproduction.splits import Splits
 
-__all__ = ["TESTS", "Experiment", "Level", "Method", "Published", "Quick", "known_name"]
+__all__ = ["CHOSEN_ON", "TESTS", "Column", "Experiment", "Level", "Method", "Published", "Quick", "known_name"]
 
 Level = Literal["quick", "full"]
 TESTS = ("wins", "wilcoxon", "paired-t", "friedman")
+CHOSEN_ON = ("training rows", "held-out rows", "first split")
 
 
 def known_name(complaint: str, name: str, known: Sequence[str]) -> None:
@@ -37,14 +39,51 @@ def known_name(complaint: str, name: str, known: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Method:
-    """A method of `METHOD_KINDS` with its settings; a list of values is chosen from on the training rows alone."""
+    """A method of `METHOD_KINDS` with its settings; a list of values is chosen from.
+
+    Parameters
+    ----------
+    kind : str
+    settings : mapping
+    chosen_on : {"training rows", "held-out rows", "first split"}
+        Where the choice is made: inside the method, on the training rows alone; as some papers do, by the mean rate on
+        the held-out rows that are then shown; or on the held-out rows of the first split, for all others.
+
+    Examples
+    --------
+    >>> Method("svm", {"C": [1, 10], "gamma": 0.1}, "held-out rows").variants()
+    [{'C': 1, 'gamma': 0.1}, {'C': 10, 'gamma': 0.1}]
+    """
 
     kind: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    chosen_on: str = "training rows"
 
     def __post_init__(self) -> None:
         choice_of("kind", self.kind, list(METHOD_KINDS))
+        choice_of("chosen_on", self.chosen_on, list(CHOSEN_ON))
         check_settings(self.kind, self.settings)
+
+    @property
+    def chosen_from(self) -> tuple[str, ...]:
+        """The settings that held-out rows choose a value of."""
+        if self.chosen_on == "training rows":
+            return ()
+        return tuple(name for name, value in self.settings.items() if isinstance(value, list))
+
+    def variants(self) -> list[dict[str, Any]]:
+        """The settings of each run on a split: one for each point of the grid where held-out rows choose."""
+        names = self.chosen_from
+        grid = product(*(self.settings[name] for name in names))
+        return [{**self.settings, **dict(zip(names, point, strict=True))} for point in grid]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: a method, and what is told of it."""
+
+    method: str
+    measure: str
 
 
 @dataclass(frozen=True)
@@ -62,6 +101,7 @@ class Quick:
     sets: Sequence[str] = ()
     splits: int = 2
     time_limit: float = 5.0
+    patterns: int = 2
     methods: Sequence[str] = ()
 
 
@@ -91,7 +131,16 @@ class Experiment:
         Methods of the paper that are not declared here, and why.
     why : mapping of str to str
         Reasons for differences to the paper, by set, by method, or "*" for all.
-    paper : mapping of (set, method) to Published
+    paper : mapping of (set, column) to Published
+        A set whose rows of the table lie apart is "set/size" or "set/share" there.
+    columns : mapping of label to Column
+        What the table shows where that is not `measure` of each method.
+    removed : sequence of float
+        Shares of the features whose cells are taken out of each held-out row, at random; a row of the table for each.
+    patterns : int
+        How often that is drawn.
+    relative_to : str or None
+        The column that all are told in per cent of.
     quick : Quick
     like : str or None
         The declaration that this one leaves the rest to.
@@ -119,8 +168,22 @@ class Experiment:
     not_run: Mapping[str, str] = field(default_factory=dict)
     why: Mapping[str, str] = field(default_factory=dict)
     paper: Mapping[tuple[str, str], Published] = field(default_factory=dict)
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    removed: tuple[float, ...] = ()
+    patterns: int = 10
+    relative_to: str | None = None
     quick: Quick = field(default_factory=Quick)
     like: str | None = None
+
+    @property
+    def shown(self) -> Mapping[str, Column]:
+        """The columns of the table by their labels, those of methods that are left out too."""
+        return self.columns or {name: Column(name, self.measure) for name in self.methods}
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the table tells times, so that nothing may be loaded or compiled while the clock runs."""
+        return any(column.measure.endswith("_seconds") for column in self.shown.values())
 
     def at(self, level: Level) -> "Experiment":
         """The experiment at a level: as declared, or what is done in minutes."""
@@ -130,7 +193,7 @@ class Experiment:
         chosen = {name: self.methods[name] for name in quick.methods or self.methods}
         return replace(
             self, sets=tuple(quick.sets or self.sets[:2]), methods=chosen, n_splits=quick.splits,
-            time_limit=min(quick.time_limit, self.time_limit),
+            time_limit=min(quick.time_limit, self.time_limit), patterns=min(quick.patterns, self.patterns),
         )  # fmt: skip
 
     def narrowed(

@@ -1,18 +1,20 @@
 """What is measured of a method on one split: rates, probabilities, size, time, and what it proves."""
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.svm import SVC
 
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.results.result import Result
 from mmbn_opt.scores import Reliability
 
-__all__ = ["MEASURES", "Measure", "Measured", "measure"]
+__all__ = ["MEASURES", "Measure", "Measured", "Removal", "measure", "rate_without"]
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,14 @@ class Measure:
         Of the number as it is shown: 100 for per cent.
     digits : int
         That are shown.
+    chosen : tuple of str
+        The names of the setting that it is, as it was chosen; the cell has the median over the splits.
     """
 
     words: str
     factor: float = 1.0
     digits: int = 2
+    chosen: tuple[str, ...] = ()
 
 
 MEASURES: Mapping[str, Measure] = {
@@ -41,8 +46,11 @@ MEASURES: Mapping[str, Measure] = {
     "log_loss": Measure("log loss on held-out rows, nats", digits=4),
     "calibration_error": Measure("calibration error on held-out rows", digits=4),
     "gap": Measure("proved gap, %", 100.0),
-    "parameters": Measure("free parameters, or nodes of trees", digits=0),
+    "parameters": Measure("free parameters, or nodes of trees, or numbers in support vectors", digits=0),
     "edges": Measure("edges between features", digits=0),
+    "support_vectors": Measure("support vectors", digits=0),
+    "components": Measure("components a class, as chosen", digits=0, chosen=("n_components", "components")),
+    "least_variance": Measure("least variance of a component, as chosen", digits=6, chosen=("tau",)),
     "fit_seconds": Measure("processor seconds to learn"),
     "predict_seconds": Measure("processor seconds to classify the held-out rows"),
 }
@@ -66,13 +74,53 @@ class Measured:
     chosen: Mapping[str, str]
 
 
-def measure(model: Any, train: tuple[pd.DataFrame, Any], test: tuple[pd.DataFrame, Any]) -> Measured:
+@dataclass(frozen=True)
+class Removal:
+    """Cells that are taken out of held-out rows before they are classified.
+
+    Parameters
+    ----------
+    shares : sequence of float
+        Of the features of each row; which ones is drawn for each row, the same for all methods.
+    patterns : int
+        How often; the rate is the mean.
+    """
+
+    shares: tuple[float, ...]
+    patterns: int
+
+    def rates(self, model: Any, X: pd.DataFrame, labels: Any) -> dict[str, float]:
+        """Accuracy by `rate_without` of each share."""
+        found: dict[str, list[float]] = {rate_without(share): [] for share in self.shares}
+        for pattern in range(self.patterns):
+            ranks = np.random.default_rng(pattern).random(X.shape).argsort(axis=1).argsort(axis=1)
+            for share in self.shares:
+                given = X.mask(ranks < round(share * X.shape[1]))
+                found[rate_without(share)].append(float((np.asarray(model.predict(given)) == labels).mean()))
+        return {name: float(np.mean(rates)) for name, rates in found.items()}
+
+
+def rate_without(share: float) -> str:
+    """What the accuracy without a share of the cells is called.
+
+    Examples
+    --------
+    >>> rate_without(0.25)
+    'accuracy@25%'
+    """
+    return f"accuracy@{100 * share:g}%"
+
+
+def measure(
+    model: Any, train: tuple[pd.DataFrame, Any], test: tuple[pd.DataFrame, Any], removal: Removal | None = None
+) -> Measured:
     """Fit a model to training rows and hold it against the others.
 
     Parameters
     ----------
     model : estimator
     train, test : (features, labels)
+    removal : Removal or None
     """
     began = _processor_seconds()
     model.fit(*train)
@@ -91,6 +139,8 @@ def measure(model: Any, train: tuple[pd.DataFrame, Any], test: tuple[pd.DataFram
     if on_train > 0:
         numbers["generalization"] = accuracy / on_train
     numbers |= _probabilities(model, test[0], labels) | _size(model)
+    if removal is not None:
+        numbers |= removal.rates(model, test[0], labels)
     result = _result(model)
     if result is not None and np.isfinite(result.bounds.gap_rel):
         numbers["gap"] = float(result.bounds.gap_rel)
@@ -101,7 +151,7 @@ def measure(model: Any, train: tuple[pd.DataFrame, Any], test: tuple[pd.DataFram
 def _processor_seconds() -> float:
     """Of this process and of those that it started and that have ended."""
     spent = os.times()
-    return spent.user + spent.system + spent.children_user + spent.children_system
+    return time.process_time() + spent.children_user + spent.children_system
 
 
 def _probabilities(model: Any, X: pd.DataFrame, labels: Any) -> dict[str, float]:
@@ -125,6 +175,10 @@ def _size(model: Any) -> dict[str, float]:
             parent != network.structure.class_index for parents in network.structure.parents for parent in parents
         )
         return {"parameters": float(network.n_parameters), "edges": float(inside)}
+    machine = vars(model).get("estimator_")
+    if isinstance(machine, SVC):
+        kept = len(machine.support_)
+        return {"parameters": float(kept * machine.n_features_in_), "support_vectors": float(kept)}
     return {}
 
 

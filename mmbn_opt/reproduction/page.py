@@ -3,15 +3,21 @@
 from collections.abc import Iterator
 from importlib.metadata import version
 
+from mmbn_opt.display.ranks import ranks_svg
 from mmbn_opt.interop.csv_text import csv_content
 from mmbn_opt.interop.run_folder import RunFolder
 from mmbn_opt.reproduction.declaration import Experiment
 from mmbn_opt.reproduction.measures import MEASURES
-from mmbn_opt.reproduction.results import AVERAGE, Cell, Results
+from mmbn_opt.reproduction.method_table import methods_table
+from mmbn_opt.reproduction.results import Cell, Results
 from mmbn_opt.reproduction.testing import compared, ranks_of, standing, wins
 
-__all__ = ["markdown_page", "markdown_table", "not_run", "tests_in_words", "write_results"]
+__all__ = [
+    "markdown_page", "markdown_table", "measures_in_words", "not_run", "ranks_drawing", "tests_in_words",
+    "write_results",
+]  # fmt: skip
 
+_RANKS = "ranks.svg"
 _TESTS = {
     "wins": "Sets on which the row outperforms the column, at 68 % / at 95 %",
     "wilcoxon": "Wilcoxon's signed-rank test over the sets",
@@ -20,7 +26,7 @@ _TESTS = {
 }
 
 
-def markdown_page(results: Results, *, heading: str = "#") -> str:
+def markdown_page(results: Results, *, heading: str = "#", drawing: str | None = None) -> str:
     """The whole of an experiment.
 
     Parameters
@@ -28,12 +34,14 @@ def markdown_page(results: Results, *, heading: str = "#") -> str:
     results : Results
     heading : str
         Marks of the highest heading.
+    drawing : str or None
+        Where `ranks_drawing` lies, for a page that shows it.
     """
     experiment = results.experiment
     done = len(results.answered)
     parts = [
         f"{heading} {experiment.title}",
-        f"{experiment.source}. Cells: {MEASURES[experiment.measure].words}; "
+        f"{experiment.source}. Cells: {measures_in_words(experiment)}; "
         f"{done} runs are behind them. Run with mmbn_opt {version('mmbn-opt')}: "
         f"`mmbn-opt reproduce {experiment.name} --out results/`.",
         markdown_table(results),
@@ -42,32 +50,62 @@ def markdown_page(results: Results, *, heading: str = "#") -> str:
         lines = list(tests_in_words(results, test))
         if lines:
             parts.append(f"{heading}# {_TESTS[test]}\n\n" + "\n".join(lines))
+        if lines and test == "friedman" and drawing is not None:
+            parts.append(f"![mean ranks; methods that are not told apart are joined by bars]({drawing})")
+    methods = methods_table(results)
+    if methods:
+        parts.append(f"{heading}# Methods\n\n{methods}")
     missing = [f"- {line}" for line in not_run(results)]
     if missing:
         parts.append(f"{heading}# Not run\n\n" + "\n".join(missing))
     return "\n\n".join(parts) + "\n"
 
 
+def measures_in_words(experiment: Experiment) -> str:
+    """What the cells are."""
+    if experiment.columns:
+        told = [f"{label}: {MEASURES[column.measure].words}" for label, column in experiment.columns.items()]
+    else:
+        told = [MEASURES[experiment.measure].words]
+    if experiment.relative_to is not None:
+        told.append(f"in per cent of {experiment.relative_to}")
+    if experiment.removed:
+        told.append(f"without a share of the cells, the mean of {experiment.patterns} draws")
+    return ", ".join(told)
+
+
 def write_results(results: Results, folder: RunFolder) -> None:
-    """Write ``results.csv``, a row a run, and ``table.md``, both or none.
+    """Write ``results.csv``, a row a run, ``table.md`` and, where ranks are tested, ``ranks.svg``: all or none.
 
     Raises
     ------
     InputError
         If they cannot be written.
     """
-    folder.publish({"results.csv": csv_content(results.frame), "table.md": markdown_page(results).encode()})
+    ranks = ranks_drawing(results)
+    page = markdown_page(results, drawing=None if ranks is None else _RANKS)
+    files = {"results.csv": csv_content(results.frame), "table.md": page.encode()}
+    folder.publish(files if ranks is None else files | {_RANKS: ranks.encode()})
+
+
+def ranks_drawing(results: Results) -> str | None:
+    """Mean ranks as SVG, where the experiment asks for Friedman's test and has runs for it."""
+    found = ranks_of(results) if "friedman" in results.experiment.tests else None
+    if found is None:
+        return None
+    ranks = {str(name): float(rank) for name, rank in found.ranks.items()}
+    return ranks_svg(ranks, found.critical_difference, found.groups)
 
 
 def markdown_table(results: Results) -> str:
     """The cells that have runs, a line each."""
-    digits = MEASURES[results.experiment.measure].digits
     lines = ["| set | method | ours | paper | difference | runs | why |", "|---|---|---:|---:|---:|---:|---|"]
-    lines += [
-        f"| {dataset} | {method} | {_with_half(cell.ours, cell.half, digits)} | {_of_paper(cell, digits)} | "
-        f"{_difference(cell, digits)} | {_runs(cell)} | {cell.why} |"
-        for (dataset, method), cell in _ordered(results)
-    ]
+    for (dataset, method), cell in results.cells().items():
+        digits = results.digits(method)
+        lines.append(
+            f"| {dataset} | {method} | {_with_half(cell.ours, cell.half, digits)} | {_of_paper(cell, digits)} | "
+            f"{_difference(cell, digits)} | {_runs(cell)} | {cell.why} |"
+        )
     return "\n".join(lines)
 
 
@@ -82,7 +120,11 @@ def tests_in_words(results: Results, test: str) -> Iterator[str]:
                 yield f"| {name} | {' | '.join(row)} |"
     elif test == "friedman":
         found = ranks_of(results)
-        yield from [] if found is None else (f"- {line}" for line in standing(found))
+        if found is not None:
+            yield from (f"- {line}" for line in standing(found))
+            few = [str(name) for name in results.values() if name not in found.ranks.index]
+            if few:
+                yield f"- not ranked, since they have runs on few sets: {', '.join(few)}"
     else:
         yield from (f"- {line}" for line in compared(results, test))
 
@@ -95,7 +137,7 @@ def not_run(results: Results) -> list[str]:
 
 
 def _gaps(results: Results, experiment: Experiment) -> Iterator[str]:
-    cells = results.cells()
+    cells = set(zip(results.answered["dataset"], results.answered["method"], strict=True))
     here = [s for s in experiment.sets if s not in results.left_out]
     methods = [m for m in experiment.methods if m not in results.left_out]
     without = [s for s in here if not any((s, m) in cells for m in methods)]
@@ -105,12 +147,6 @@ def _gaps(results: Results, experiment: Experiment) -> Iterator[str]:
         lacking = [s for s in here if s not in without and (s, method) not in cells]
         if lacking:
             yield f"no run of {method} yet: {', '.join(lacking)}"
-
-
-def _ordered(results: Results) -> list[tuple[tuple[str, str], Cell]]:
-    methods = list(results.experiment.methods)
-    sets = list(dict.fromkeys([*results.experiment.sets, *results.frame["dataset"], AVERAGE]))
-    return sorted(results.cells().items(), key=lambda item: (sets.index(item[0][0]), methods.index(item[0][1])))
 
 
 def _with_half(value: float, half: float, digits: int) -> str:

@@ -15,8 +15,8 @@ __all__ = ["recorded_results"]
 def recorded_results(experiment: Experiment, folder: str | Path) -> Results | None:
     """The kept runs of an experiment, and those of the declarations that it leans on; None where there are none.
 
-    A run of another declaration counts where its method has the same kind and settings, and its rows are split in the
-    same way.
+    A run of another declaration counts where its method has the same kind and settings, its rows are split in the same
+    way, and both are timed or neither.
 
     Parameters
     ----------
@@ -34,12 +34,16 @@ def recorded_results(experiment: Experiment, folder: str | Path) -> Results | No
     source: Experiment | None = experiment
     while source is not None:
         path = Path(folder) / f"{source.name}.csv"
-        if path.is_file() and source.splits == experiment.splits and source.missing == experiment.missing:
+        alike = replace(source.splits, train_rows={}) == replace(experiment.splits, train_rows={})
+        alike &= source.missing == experiment.missing and source.is_timed == experiment.is_timed
+        if path.is_file() and alike:
+            rows, ours = source.splits.train_rows, experiment.splits.train_rows
+            split_alike = [name for name in experiment.sets if rows.get(name) == ours.get(name)]
             runs = Results.read(source, path).frame
             for label, method in experiment.methods.items():
                 same = [name for name, other in source.methods.items() if other == method]
                 if label not in found and same:
-                    part = runs[(runs["method"] == same[0]) & runs["dataset"].isin(experiment.sets)]
+                    part = runs[(runs["method"] == same[0]) & runs["dataset"].isin(split_alike)]
                     frames += [part.assign(method=label)] if len(part) else []
                     found |= {label} if len(part) else set()
         source = None if source.like is None else load_experiment(source.like)

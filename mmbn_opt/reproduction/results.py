@@ -1,7 +1,8 @@
 """The runs of an experiment as a table: a row a run, a cell a set and method, and what is behind each cell."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from mmbn_opt.comparison.record import RunOutcome
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.reproduction.declaration import Experiment, Published
 from mmbn_opt.reproduction.measures import MEASURES
+from mmbn_opt.reproduction.rows import chosen_runs, rows_of
 from mmbn_opt.reproduction.statistics import binomial_half, mean_half
 from mmbn_opt.reproduction.trial import TrialRecord
 
@@ -99,53 +101,88 @@ class Results:
             frame = pd.read_csv(path, dtype=dict.fromkeys(("dataset", "method", "outcome", "detail"), str))
         except (OSError, ValueError) as error:
             raise InputError(f"{str(path)!r} can't be read as results of an experiment: {error}.") from error
-        absent = [name for name in COLUMNS if name not in frame]
+        absent = [name for name in (*_TOLD, "chosen", "versions") if name not in frame]
         if absent:
             raise InputError(
                 f"{str(path)!r} is no table of results of an experiment: the column {absent[0]!r} is absent."
             )
         known = frame["dataset"].isin(experiment.sets) & frame["method"].isin(list(experiment.methods))
         left_out = {**experiment.absent, **experiment.not_run}
-        return cls(experiment, frame[known].reset_index(drop=True), left_out, planned=int(known.sum()))
+        # Runs that were kept before a measure was thought of have none, or have it among their choices.
+        whole = _with_choices(frame.reindex(columns=list(dict.fromkeys([*COLUMNS, *frame.columns]))))
+        return cls(experiment, whole[known].reset_index(drop=True), left_out, planned=int(known.sum()))
 
     @property
     def answered(self) -> pd.DataFrame:
         """The runs that ended with a model."""
         return self.frame[self.frame["outcome"] == RunOutcome.ANSWERED.name]
 
-    def values(self, measure: str | None = None) -> pd.DataFrame:
-        """Mean of a measure over the splits, a row a set and a column a method; NaN where there is no run."""
-        name = self.experiment.measure if measure is None else measure
-        found = self.answered.pivot_table(index="dataset", columns="method", values=name, aggfunc="mean", dropna=False)
-        rows = [s for s in self._sets() if s in found.index]
-        columns = [m for m in self.experiment.methods if m in found.columns]
-        return found.reindex(index=rows, columns=columns) * MEASURES[name].factor
+    @cached_property
+    def chosen(self) -> pd.DataFrame:
+        """Those of them that a table shows: where held-out rows choose, the runs with the settings chosen."""
+        return chosen_runs(self.experiment, self.answered)
+
+    def values(self) -> pd.DataFrame:
+        """The cells without the paper's: a row of the table a row, a column a column; NaN where there is no run."""
+        cells = {at: cell.ours for at, cell in self.cells().items() if at[0] != AVERAGE}
+        found = pd.Series(cells, dtype=float)
+        found.index = pd.MultiIndex.from_tuples(list(cells), names=["dataset", "method"])
+        columns = [name for name in self.experiment.shown if any(at[1] == name for at in cells)]
+        rows = list(dict.fromkeys(at[0] for at in self._in_order(cells)))
+        return found.unstack("method").reindex(index=rows, columns=columns)
 
     def cells(self) -> dict[tuple[str, str], Cell]:
-        """The cells that have a run behind them, by set and method; the row "average" where the paper has one."""
+        """The cells that have a run behind them, by row and column; the row "average" where the paper has one."""
         found = {}
-        measure = MEASURES[self.experiment.measure]
-        for (dataset, method), runs in self.answered.groupby(["dataset", "method"], sort=False):
-            values = runs[self.experiment.measure].dropna().to_numpy(float)
-            if not len(values):
-                continue
-            mean, half = float(values.mean()), self._half(str(dataset), runs, values)
-            published = self.experiment.paper.get((str(dataset), str(method)))
-            planned = self._planned(str(dataset))
-            cell = Cell(measure.factor * mean, measure.factor * half, len(values), planned, published, "")
-            found[str(dataset), str(method)] = Cell(
-                cell.ours, cell.half, cell.runs, planned, published, self._why(str(dataset), str(method), cell)
-            )
-        return found | self._averages(found)
+        for label, column in self.experiment.shown.items():
+            measure = MEASURES[column.measure]
+            for row, dataset, runs, name in rows_of(self.experiment, self.chosen, column):
+                values = runs[name].dropna().to_numpy(float)
+                if not len(values):
+                    continue
+                middle = float(np.median(values)) if measure.chosen else float(values.mean())
+                half = float("nan") if measure.chosen else self._half(column.measure, runs, values)
+                found[row, label] = Cell(
+                    measure.factor * middle, measure.factor * half, len(values), self._planned(dataset),
+                    self.experiment.paper.get((row, label)), "",
+                )  # fmt: skip
+        return self._explained(self._averages(self._related(found)))
 
-    def _averages(self, cells: Mapping[tuple[str, str], Cell]) -> dict[tuple[str, str], Cell]:
-        """Means over the sets that all methods have, where the paper tells no more."""
-        if not any(dataset == AVERAGE for dataset, _ in self.experiment.paper):
-            return {}
-        methods = list(dict.fromkeys(method for _, method in cells))
-        common = [s for s in self.experiment.sets if all((s, m) in cells for m in methods)]
-        reason = f"{self.experiment.why.get('*', 'open')} ({len(common)} here)"
+    def _related(self, cells: dict[tuple[str, str], Cell]) -> dict[tuple[str, str], Cell]:
+        """In per cent of the column that all are told by, where there is one."""
+        base = self.experiment.relative_to
+        if base is None:
+            return cells
         return {
+            (row, label): replace(cell, ours=100.0 * cell.ours / cells[row, base].ours, half=float("nan"))
+            for (row, label), cell in cells.items()
+            if (row, base) in cells and cells[row, base].ours > 0
+        }
+
+    def _explained(self, cells: dict[tuple[str, str], Cell]) -> dict[tuple[str, str], Cell]:
+        return {
+            at: replace(cell, why=self._why(*at, cell)) if at[0] != AVERAGE else cell
+            for at, cell in self._in_order(cells).items()
+        }
+
+    def _in_order(self, cells: dict[tuple[str, str], Any]) -> dict[tuple[str, str], Any]:
+        """Sets as they are declared, the rows of each as they came, then columns as they are declared."""
+        sets = [*self._sets(), AVERAGE]
+        rows = list(dict.fromkeys(row for row, _ in cells))
+        rows.sort(key=lambda row: sets.index(row if row in sets else row.rpartition("/")[0]))
+        return {
+            (row, label): cells[row, label] for row in rows for label in self.experiment.shown if (row, label) in cells
+        }
+
+    def _averages(self, cells: dict[tuple[str, str], Cell]) -> dict[tuple[str, str], Cell]:
+        """Means over the sets that all columns have, where the paper tells no more of them."""
+        told = {dataset for dataset, _ in self.experiment.paper}
+        if AVERAGE not in told:
+            return cells
+        methods = list(dict.fromkeys(method for _, method in cells))
+        common = [s for s in self.experiment.sets if s not in told and all((s, m) in cells for m in methods)]
+        reason = f"{self.experiment.why.get('*', 'open')} ({len(common)} here)"
+        return cells | {
             (AVERAGE, m): Cell(
                 float(np.mean([cells[s, m].ours for s in common])), float("nan"), sum(cells[s, m].runs for s in common),
                 sum(cells[s, m].planned for s in common), self.experiment.paper.get((AVERAGE, m)), reason,
@@ -165,28 +202,33 @@ class Results:
     def _planned(self, dataset: str) -> int:
         splits = self.experiment.splits
         if splits.sizes:
-            every = len(splits.sizes) * splits.draws
+            every = splits.draws * (1 if splits.apart else len(splits.sizes))
         else:
             every = splits.draws if dataset in splits.train_rows else splits.folds
         return every if self.experiment.n_splits is None else min(every, self.experiment.n_splits)
 
-    def _half(self, dataset: str, runs: pd.DataFrame, values: Any) -> float:
+    def _half(self, measure: str, runs: pd.DataFrame, values: Any) -> float:
         if len(values) > 1:
             return mean_half(values)
-        if self.experiment.measure in _RATES:
+        if measure in _RATES:
             return binomial_half(float(values[0]), int(runs["n_test"].iloc[0]))
         return float("nan")
+
+    def digits(self, label: str) -> int:
+        """Digits of the numbers of a column."""
+        return MEASURES[self.experiment.shown[label].measure].digits
 
     def _why(self, dataset: str, method: str, cell: Cell) -> str:
         if cell.paper is None:
             return "not in the paper"
         reach = float(np.nansum([cell.half, cell.paper.half or 0.0]))
-        if abs(cell.difference) <= reach + 0.5 * 10.0 ** -MEASURES[self.experiment.measure].digits:
+        if abs(cell.difference) <= reach + 0.5 * 10.0 ** -self.digits(method):
             return "within the intervals"
         reasons = self.experiment.why
         return (
             reasons.get(f"{dataset}/{method}")
             or reasons.get(dataset)
+            or reasons.get(dataset.rpartition("/")[0])
             or reasons.get(method)
             or reasons.get("*", "open")
         )
@@ -199,6 +241,16 @@ def _frame(records: Sequence[TrialRecord]) -> pd.DataFrame:
         numbers = {name: record.numbers.get(name) for name in MEASURES}
         chosen = "; ".join(f"{key}={value}" for key, value in record.chosen.items())
         versions = "; ".join(f"{key} {value}" for key, value in record.versions.items())
-        rows.append({**told, **numbers, "chosen": chosen, "versions": versions})
-    frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    return frame.astype(dict.fromkeys(MEASURES, float))
+        rows.append({**told, **record.numbers, **numbers, "chosen": chosen, "versions": versions})
+    others = sorted({name for record in records for name in record.numbers} - set(MEASURES))
+    frame = pd.DataFrame(rows, columns=[*COLUMNS, *others])
+    return _with_choices(frame.astype(dict.fromkeys([*MEASURES, *others], float)))
+
+
+def _with_choices(frame: pd.DataFrame) -> pd.DataFrame:
+    """Measures that are settings, as numbers."""
+    for name, measure in MEASURES.items():
+        if measure.chosen:
+            told = frame["chosen"].astype("string").str.extract(rf"(?:^|; )(?:{'|'.join(measure.chosen)})=([^;]+)")[0]
+            frame[name] = pd.to_numeric(told, errors="coerce").astype(float)
+    return frame

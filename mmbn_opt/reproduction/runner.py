@@ -16,6 +16,7 @@ from mmbn_opt.comparison.store import RunStore
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.reproduction._isolated import dismiss, execute_unless_cancelled
 from mmbn_opt.reproduction.declaration import Experiment
+from mmbn_opt.reproduction.measures import Removal
 from mmbn_opt.reproduction.methods import METHOD_KINDS, Context, availability
 from mmbn_opt.reproduction.methods.registry import version_of
 from mmbn_opt.reproduction.remaining import Remaining, remaining
@@ -103,14 +104,19 @@ def _trials(experiment: Experiment, table: Table, methods: Any, token: str) -> I
     splits = experiment.splits.of(table, complete_only=experiment.missing == "drop")[: experiment.n_splits]
     context = Context(dict(table.kinds), experiment.missing, experiment.time_limit, experiment.splits.seed)
     code = package_versions().get("mmbn-opt", "")
-    for label, method in methods.items():
-        about = (method.kind, dict(method.settings), context, code, METHOD_KINDS[method.kind].package)
+    removal = Removal(experiment.removed, experiment.patterns) if experiment.removed else None
+    runs = [(label, method, settings) for label, method in methods.items() for settings in method.variants()]
+    for label, method, settings in runs:
+        about = (method.kind, settings, context, code, METHOD_KINDS[method.kind].package)
         known = fingerprint(table.name, table.content, *about, version_of(method.kind))
+        own = (known, label, *([] if removal is None else [removal]), *(["timed"] if experiment.is_timed else []))
         for number, rows in enumerate(splits):
             yield PlannedTrial(
-                key=fingerprint(known, label, rows[0], rows[1]), method=label, split=number, table=table, rows=rows,
-                kind=method.kind, settings=method.settings, context=context,
-                time_limit=_TIMES_THE_LIMIT * context.time_limit, token=token, grace=_GRACE_SEC,
+                key=fingerprint(*own, rows[0], rows[1]), method=label, split=number, table=table, rows=rows,
+                kind=method.kind, settings=settings, context=context,
+                time_limit=_TIMES_THE_LIMIT * context.time_limit, token=token,
+                chosen={name: str(settings[name]) for name in method.chosen_from}, removal=removal,
+                is_timed=experiment.is_timed, grace=_GRACE_SEC,
             )  # fmt: skip
 
 

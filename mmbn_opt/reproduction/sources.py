@@ -7,15 +7,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mmbn_opt.data.datasets import dataset_names, load_dataset
 from mmbn_opt.data.readers import read_table
 from mmbn_opt.exceptions import FormatError, InputError
+from mmbn_opt.reproduction.drawn import DRAWN, drawn
 
 __all__ = ["Source", "Table", "where_to_get"]
 
 TARGET = "class"
+SEQUENCE = "sequence"
 _ENDINGS = (".csv.gz", ".csv", ".parquet", ".arff", ".arff.gz")
 _KINDS = ("numeric", "categorical")
 
@@ -35,6 +39,8 @@ class Table:
         Where the data come with a split, the first so many rows are for training.
     origin : str
         Where it was found.
+    sequences : array or None
+        Of each row the number of the sequence that it is a position of.
     """
 
     name: str
@@ -43,12 +49,20 @@ class Table:
     kinds: Mapping[str, str]
     train_rows: int | None
     origin: str
+    sequences: NDArray[np.int64] | None = None
 
     @cached_property
     def content(self) -> tuple[Any, ...]:
         """What determines the runs on it, for their key."""
         hashes = pd.util.hash_pandas_object(self.X.assign(**{TARGET: self.y}), index=False)
-        return hashes.to_numpy(), tuple(self.X.columns), tuple(self.kinds.items())
+        known = (hashes.to_numpy(), tuple(self.X.columns), tuple(self.kinds.items()))
+        return known if self.sequences is None else (*known, self.sequences)
+
+    def features(self, *, with_sequences: bool) -> pd.DataFrame:
+        """The features, and the number of the sequence as a column of its own for methods that label sequences."""
+        if self.sequences is None or not with_sequences:
+            return self.X
+        return self.X.assign(**{SEQUENCE: self.sequences})
 
 
 class Source:
@@ -95,6 +109,11 @@ class Source:
         InputError
             If there is a file that cannot be read as a table with a class.
         """
+        if name in DRAWN:
+            rows = drawn(name)
+            return Table(
+                name, rows.X, rows.y, dict.fromkeys(map(str, rows.X), "categorical"), None, "drawn", rows.sequences
+            )
         derived = _DERIVED.get(name)
         if derived is not None:
             base = self.find(derived[0])

@@ -33,7 +33,9 @@ class Splits:
         How often such rows are drawn.
     sizes : sequence of int
         Instead of folds: training sets of so many rows, `draws` of each size, disjoint and with more than one class
-        where that can be; all other rows are held out.
+        where that can be; all other rows are held out. Of labelled sequences so many sequences.
+    apart : bool
+        The sizes are rows of their own in the table, "set/size"; the first draws of all sizes come first.
     seed : int
 
     Examples
@@ -52,6 +54,7 @@ class Splits:
     train_rows: Mapping[str, int] = field(default_factory=dict)
     draws: int = 1
     sizes: Sequence[int] = ()
+    apart: bool = False
     seed: int = 0
 
     def of(self, table: Table, *, complete_only: bool = False) -> list[Split]:
@@ -74,7 +77,13 @@ class Splits:
         if wanted is not None and wanted == table.train_rows:
             return [(kept[kept < wanted], kept[kept >= wanted])]
         if self.sizes:
-            found = [split for size in self.sizes for split in self._small(labels, size, table.name)]
+            units = np.arange(len(labels)) if table.sequences is None else table.sequences[kept]
+            parts = [self._small(labels, units, size, table.name) for size in self.sizes]
+            if self.apart:
+                parts = [list(draw) for draw in zip(*parts, strict=True)]
+            found = [split for part in parts for split in part]
+        elif table.sequences is not None:
+            raise InputError(f"The sequences of {table.name!r} are split by sizes; give splits.sizes.")
         elif wanted is not None:
             _enough(table.name, len(kept), wanted + 1)
             found = self._drawn(labels, wanted)
@@ -90,6 +99,10 @@ class Splits:
         """Whether the spread of the splits tells how sure the mean is; with one test part its size does."""
         return bool(self.sizes) or name not in self.train_rows or self.draws > 1
 
+    def size_of(self, split: int) -> int:
+        """How many rows, or sequences, the training set of a split has, where sizes are given."""
+        return self.sizes[split % len(self.sizes) if self.apart else split // self.draws]
+
     def _drawn(self, labels: NDArray[np.object_], n_train: int) -> list[Split]:
         if np.unique(labels, return_counts=True)[1].min() < 2:
             rows = np.arange(len(labels))
@@ -98,14 +111,19 @@ class Splits:
         drawn = StratifiedShuffleSplit(self.draws, train_size=n_train, random_state=self.seed)
         return list(drawn.split(labels, labels))
 
-    def _small(self, labels: NDArray[np.object_], size: int, name: str) -> list[Split]:
-        _enough(name, len(labels), size + 1)
+    def _small(self, labels: NDArray[np.object_], units: NDArray[np.int64], size: int, name: str) -> list[Split]:
+        """Disjoint sets of so many units: rows, or the rows of a sequence."""
+        members = np.unique(units)
+        _enough(name, len(members), size + 1)
         rng = np.random.default_rng([self.seed, size])
-        apart = len(labels) // size
+        apart = len(members) // size
         rounds = -(-self.draws // apart)
+        of_sequences = len(members) < len(units)
         for _ in range(_TRIES):
-            order: Rows = np.concatenate([rng.permutation(len(labels))[: apart * size] for _ in range(rounds)])
+            order: Rows = np.concatenate([rng.permutation(len(members))[: apart * size] for _ in range(rounds)])
             parts = [order[k * size : (k + 1) * size] for k in range(self.draws)]
+            if of_sequences:
+                parts = [np.flatnonzero(np.isin(units, members[part])) for part in parts]
             # With one class there is nothing to tell apart.
             if all(len(np.unique(labels[part])) > 1 for part in parts):
                 break

@@ -15,7 +15,7 @@ from mmbn_opt.reproduction.statistics import (
     wilcoxon,
 )
 
-__all__ = ["compared", "ranks_of", "standing", "wins"]
+__all__ = ["compared", "ranks_of", "standing", "widely_run", "wins"]
 
 _LEVELS = (0.68, 0.95)
 _SMALLER_IS_BETTER = ("error", "log_loss", "calibration_error", "gap", "fit_seconds", "predict_seconds", "parameters")
@@ -32,7 +32,7 @@ def wins(results: Results) -> pd.DataFrame:
     DataFrame
         Of texts.
     """
-    methods = list(results.values("accuracy").columns)
+    methods = [m for m in results.experiment.methods if m in set(results.answered["method"])]
     counts = pd.DataFrame("-", index=methods, columns=methods)
     for first in methods:
         for second in (m for m in methods if m != first):
@@ -43,8 +43,7 @@ def wins(results: Results) -> pd.DataFrame:
 
 def _outperforms(results: Results, first: str, second: str, level: float) -> int:
     number = 0
-    answered = results.answered
-    for dataset, runs in answered.groupby("dataset", sort=False):
+    for dataset, runs in results.chosen.groupby("dataset", sort=False):
         both = runs.pivot_table(index="split", columns="method", values="accuracy")
         if first not in both or second not in both:
             continue
@@ -88,11 +87,25 @@ def compared(results: Results, test: str) -> Iterator[str]:
 
 
 def ranks_of(results: Results) -> Friedman | None:
-    """Friedman's test on the sets that all methods have; None with fewer than two of these, or of methods."""
-    table = results.values().dropna(axis=1, how="all").dropna()
+    """Friedman's test on the sets that all methods of `widely_run` have; None with fewer than two of these."""
+    table = widely_run(results.values()).dropna()
     if table.shape[0] < 2 or table.shape[1] < 2:
         return None
     return friedman(table, larger_is_better=results.experiment.measure not in _SMALLER_IS_BETTER)
+
+
+def widely_run(table: pd.DataFrame) -> pd.DataFrame:
+    """The columns with at least half as many rows as that with most, so that one that was begun leaves rows to compare.
+
+    Examples
+    --------
+    >>> rates = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0, None], "c": [None, None, 3.0]})
+    >>> list(widely_run(rates))
+    ['a', 'b']
+    """
+    rows = table.notna().sum()
+    kept: pd.DataFrame = table.loc[:, (rows > 0) & (2 * rows >= rows.max())]
+    return kept
 
 
 def standing(found: Friedman) -> list[str]:

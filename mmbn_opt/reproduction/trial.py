@@ -9,6 +9,7 @@ from mmbn_opt.comparison.record import RunOutcome
 from mmbn_opt.exceptions import FormatError
 from mmbn_opt.interop.json_fields import mapping_of, member_of, record_fields
 from mmbn_opt.interop.json_text import parse_json
+from mmbn_opt.reproduction.measures import Removal
 from mmbn_opt.reproduction.methods import Context
 from mmbn_opt.reproduction.sources import Table
 from mmbn_opt.reproduction.splits import Split
@@ -20,7 +21,10 @@ _FORMAT = "mmbn_opt trial 1"
 
 @dataclass(frozen=True, eq=False)
 class PlannedTrial:
-    """A run before it is done; it can travel to another process or machine."""
+    """A run before it is done; it can travel to another process or machine.
+
+    `chosen` has the values of this run where held-out rows choose between runs.
+    """
 
     key: str
     method: str
@@ -32,6 +36,9 @@ class PlannedTrial:
     context: Context
     time_limit: float
     token: str
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    removal: Removal | None = None
+    is_timed: bool = False
     grace: float = 10.0
     memory_limit: float | None = None
 
@@ -62,7 +69,7 @@ class TrialRecord:
     numbers : mapping from a name of `MEASURES` to float
     certificate : str
     chosen : mapping of setting to text
-        What the method chose on training rows.
+        What the method chose on training rows, or the values of this run where held-out rows choose between runs.
     n_train, n_test : int
         Rows.
     time_limit : float

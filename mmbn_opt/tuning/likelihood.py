@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
 from mmbn_opt.results.trace import TraceRecorder
 from mmbn_opt.solvers.ending import OBJECTIVE_TOLERANCE
 
-__all__ = ["MaximumLikelihood", "maximum_likelihood"]
+__all__ = ["ClosedForm", "MaximumLikelihood", "in_closed_form", "maximum_likelihood", "n_log_n"]
 
 
 @dataclass(frozen=True)
@@ -68,35 +68,13 @@ class MaximumLikelihood:
 
     def bound(self) -> float:
         """What no tables exceed: the entropies of the smoothed counts, from the counts alone."""
-        return float(sum(_n_log_n(counts) - _n_log_n(counts.sum(axis=1)) for counts in self._counts()))
+        return float(sum(n_log_n(counts) - n_log_n(counts.sum(axis=1)) for counts in self._counts()))
 
     def learn(self) -> Result:
         """The tables, with their checks, as a result whose gap is closed."""
         recorder = TraceRecorder(Sense.MAXIMIZE)
         network, checked = maximum_likelihood(self.data, self.structure, self.smoothing)
-        value, bound = self.evaluate(network), self.bound()
-        closed = abs(value - bound) <= OBJECTIVE_TOLERANCE * max(1.0, abs(bound))
-        recorder.record(primal=value, dual=value if closed else bound, event="incumbent", source=_SOLVER)
-        trace = recorder.finish(source=_SOLVER)
-        told = f"{value:.6f} of the tables, {bound:.6f} from the entropies of the counts, which no tables exceed"
-        status = TerminationStatus.OPTIMAL if closed else TerminationStatus.NUMERICAL_ERROR
-        seconds = trace.records[-1].time_sec
-        return Result(
-            model=network,
-            certificate=Certificate((*checked.checks, Check("objective and bound", closed, told))),
-            termination_status=status,
-            solution_status=SolutionStatus.FEASIBLE,
-            raw_status="smoothed frequencies",
-            solution=None,
-            bounds=trace.bounds,
-            trace=trace,
-            sense=Sense.MAXIMIZE,
-            formulation=self,
-            solver_name=_SOLVER,
-            solver_version="",
-            solver_rule="nothing has to be searched",
-            seconds=Seconds(solve=seconds, total=seconds),
-        )
+        return in_closed_form(self, network, checked.checks, recorder)
 
     def _counts(self) -> Iterator[FloatArray]:
         """Smoothed counts of each node, shape (n_configurations, n_states)."""
@@ -107,6 +85,46 @@ class MaximumLikelihood:
 
 
 _SOLVER = "closed form"
+
+
+class ClosedForm(Protocol):
+    """A problem whose best model is known by a formula, and its value by another one."""
+
+    title: ClassVar[str]
+    value_name: ClassVar[str]
+
+    def evaluate(self, model: Any) -> float:
+        """The objective of a model."""
+
+    def bound(self) -> float:
+        """What no model exceeds."""
+
+
+def in_closed_form(problem: ClosedForm, model: Any, checks: tuple[Check, ...], recorder: TraceRecorder) -> Result:
+    """A result like that of a search, with a check that the value of the model is the bound."""
+    value, bound = problem.evaluate(model), problem.bound()
+    closed = abs(value - bound) <= OBJECTIVE_TOLERANCE * max(1.0, abs(bound))
+    recorder.record(primal=value, dual=value if closed else bound, event="incumbent", source=_SOLVER)
+    trace = recorder.finish(source=_SOLVER)
+    told = f"{value:.6f} of the tables, {bound:.6f} from the entropies of the counts, which no tables exceed"
+    status = TerminationStatus.OPTIMAL if closed else TerminationStatus.NUMERICAL_ERROR
+    seconds = trace.records[-1].time_sec
+    return Result(
+        model=model,
+        certificate=Certificate((*checks, Check("objective and bound", closed, told))),
+        termination_status=status,
+        solution_status=SolutionStatus.FEASIBLE,
+        raw_status="smoothed frequencies",
+        solution=None,
+        bounds=trace.bounds,
+        trace=trace,
+        sense=Sense.MAXIMIZE,
+        formulation=problem,
+        solver_name=_SOLVER,
+        solver_version="",
+        solver_rule="nothing has to be searched",
+        seconds=Seconds(solve=seconds, total=seconds),
+    )
 
 
 def maximum_likelihood(
@@ -128,7 +146,7 @@ def maximum_likelihood(
     return network, Certificate((check_acyclic(network), *check_estimates(network, data, as_smoothing(smoothing))))
 
 
-def _n_log_n(counts: FloatArray) -> float:
+def n_log_n(counts: FloatArray) -> float:
     """Sum of n log n, with 0 log 0 = 0."""
     seen = counts[counts > 0]
     return float(seen @ np.log(seen))

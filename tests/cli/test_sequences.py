@@ -45,7 +45,7 @@ def run(capsys, monkeypatch, *arguments):
 LEARN = ["-d", "train.csv", "-t", "tag", "-g", "word", "--order", "place", "-o", "out"]
 
 
-@pytest.mark.parametrize("method", ["max-margin", "markov-network", "conditional-likelihood", "cg-mm"])
+@pytest.mark.parametrize("method", ["max-margin", "markov-network", "conditional-likelihood", "cg-mm", "ml"])
 def test_a_model_is_learned_tested_written_and_used(method, capsys, monkeypatch):
     status, said, _ = run(capsys, monkeypatch, *LEARN, "-M", method, "--test", "test.csv")
     assert status == 0
@@ -64,6 +64,17 @@ def test_a_model_is_learned_tested_written_and_used(method, capsys, monkeypatch)
     written = pd.read_csv("labels.csv")
     assert list(written.columns) == ["word", "place", "tag", "P(tag=X)", "P(tag=Y)"]
     assert written[["P(tag=X)", "P(tag=Y)"]].sum(axis=1).to_numpy() == pytest.approx(1.0)
+
+
+def test_tables_by_counting_are_written_with_their_proof(capsys, monkeypatch):
+    status, said, told = run(capsys, monkeypatch, *LEARN, "-M", "ml", "--smoothing", "2", "--gamma", "3")
+    assert status == 0
+    assert "status: OPTIMAL" in said
+    assert "[ok] objective and bound" in said
+    assert "--gamma plays no part in --method ml" in told
+    data = mm.SequenceDataset.from_frame(pd.read_csv("train.csv"), "tag", group="word", order="place")
+    assert mm.load_model("out").vector == pytest.approx(mm.HiddenMarkovClassifier.fit(data, 2.0).vector)
+    assert run(capsys, monkeypatch, *LEARN, "-M", "ml", "--smoothing", "-1")[0] == 2
 
 
 def test_labels_of_a_file_that_has_them_are_counted(capsys, monkeypatch):

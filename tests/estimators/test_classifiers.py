@@ -231,6 +231,22 @@ def test_exact_structure_and_trained_parameters_in_one(parameters: Any) -> None:
     assert not np.allclose(trained.predict_proba(X), plain.predict_proba(X))
 
 
+def test_parent_sets_of_the_margin_have_the_class_or_are_empty() -> None:
+    frame = mm.load_dataset("iris")
+    X, y = frame.drop(columns="class"), frame["class"]
+    for criterion in ("mdl", "loglik"):
+        model = mm.MaxMarginStructureClassifier(criterion, 1, parent_sets="margin").fit(X, y)
+        assert {parent for parent, _ in model.network_.structure.edges} == {"class"}
+    # With all sets the same limit gives a tree of features, which names the class once.
+    tree = mm.MaxMarginStructureClassifier("mdl", 1).fit(X, y).network_.structure
+    assert {parent for parent, _ in tree.edges} != {"class"}
+    two = mm.MaxMarginStructureClassifier("loglik", 2, parent_sets="margin").fit(X, y).network_.structure
+    assert all(4 in parents or not parents for parents in two.parents[:4])
+    assert any(len(parents) == 2 for parents in two.parents[:4])
+    with pytest.raises(InputError, match="parent_sets must be one of 'all', 'margin', got 'some'"):
+        mm.MaxMarginStructureClassifier("mdl", parent_sets="some").fit(X, y)
+
+
 @pytest.mark.parametrize("criterion", ["sbm", "mdl", "bic", "bdeu", "loglik"])
 def test_every_criterion_is_that_of_its_formulation(criterion: Any) -> None:
     X, y = weather(80)

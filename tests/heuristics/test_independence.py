@@ -1,6 +1,9 @@
 """Structures from independence tests: p-values against SciPy, known graphs found, orientation, and the repair."""
 
 import itertools
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
 import mmbn_opt as mm
-from mmbn_opt.heuristics.independence import _oriented, independence_p_value
+from mmbn_opt.heuristics.independence import IndependenceStructure, _oriented, independence_p_value
 from mmbn_opt.networks.renormalizability import moralized, renormalizability
 
 NOTHING = np.empty((200, 0), dtype=int)
@@ -127,6 +130,25 @@ def test_a_class_that_is_left_alone_is_told(caplog):
     assert "the tests leave the class 'class' without an edge" in caplog.text
 
 
+@given(st.integers(2, 7), st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_the_augmented_structure_links_the_class_to_all_keeps_feature_edges_and_can_be_normalised(n, seed):
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n + 1)
+    names = [*(f"x{k}" for k in range(n)), "class"]
+    edges = [(names[a], names[b]) for i, a in enumerate(order) for b in order[i + 1 :] if rng.random() < 0.4]
+    structure = mm.Structure.from_names(names[:-1], "class", edges)
+    found = IndependenceStructure(structure, renormalizability(structure), moralized(structure), (), (), 0, 0.05)
+    augmented = found.augmented
+    assert not augmented.parents[n]
+    assert {("class", name) for name in names[:-1]} <= set(augmented.edges)
+    assert {edge for edge in edges if "class" not in edge} <= set(augmented.edges)
+    assert renormalizability(augmented)
+    # No more than what was there and the marriages: a chain of features stays one.
+    if all(sum(b == name and a != "class" for a, b in edges) <= 1 for name in names[:-1]):
+        assert {edge for edge in augmented.edges if "class" not in edge} == {e for e in edges if "class" not in e}
+
+
 def test_equal_calls_give_equal_structures():
     _, data = sampled([("class", "a"), ("a", "b")], 60, ["a", "b"], np.random.default_rng(5))
     first, second = (mm.from_independence_tests(data, test="permutation", seed=3) for _ in range(2))
@@ -147,3 +169,27 @@ def test_wrong_settings_are_refused_by_name(given, message):
     data = mm.DiscreteDataset.from_arrays([["a"], ["b"]] * 5, [0, 1] * 5)
     with pytest.raises(mm.InputError, match=message):
         mm.from_independence_tests(data, **given)
+
+
+SCRIPT = """
+import numpy as np, mmbn_opt as mm
+for seed in (0, 1):
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(0, 3, 250)
+    X = np.column_stack([np.where(rng.random(250) < 0.6, hidden, rng.integers(0, 3, 250)) for _ in range(10)])
+    y = np.where(rng.random(250) < 0.6, hidden, rng.integers(0, 3, 250))
+    found = mm.from_independence_tests(mm.DiscreteDataset.from_arrays(X, y), max_given=1)
+    print(found.structure.edges, found.directed, found.undirected)
+"""
+
+
+@pytest.mark.slow
+def test_the_structure_does_not_depend_on_the_process():
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }  # fmt: skip
+    assert len(told) == 1

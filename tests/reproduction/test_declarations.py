@@ -39,7 +39,8 @@ def test_what_a_declaration_says_of_sets_and_methods_is_of_sets_and_methods_that
     sets = {*experiment.sets, *experiment.absent}
     methods = {*experiment.methods, *experiment.not_run}
     assert {dataset for dataset, _ in experiment.paper} <= sets | {AVERAGE}
-    assert {method for _, method in experiment.paper} <= methods
+    assert {column for _, column in experiment.paper} <= {*experiment.shown, *experiment.not_run}
+    assert {column.method for column in experiment.shown.values()} <= methods
     assert not set(experiment.absent) & set(experiment.sets)
     for key in experiment.why:
         parts = set(key.split("/")) - {"*"}

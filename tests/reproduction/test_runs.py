@@ -264,6 +264,50 @@ def test_ranks_are_of_the_sets_that_all_methods_have():
     assert found.ranks.to_dict() == {"TAN": 1.0, "NB": 2.0}
 
 
+def test_a_method_that_was_only_begun_does_not_take_the_sets_of_the_others_away():
+    rates = {("iris", "NB"): 0.8, ("iris", "TAN"): 0.9, ("car", "NB"): 0.7, ("car", "TAN"): 0.9, ("corral", "NB"): 0.7}
+    rates |= {("corral", "TAN"): 0.8, ("iris", "SM"): 0.5}
+    results = results_of(*(record(d, m, 0, a) for (d, m), a in rates.items()))
+    assert ranks_of(results).sets == 3
+    page = markdown_page(results)
+    assert "- not ranked, since they have runs on few sets: SM" in page
+    assert "Means over the 3 sets that all methods with means have." in page
+    assert "| TAN | 86.67 | - |" in page
+    assert "| SM | - | - |" in page
+
+
+def test_methods_have_what_they_prove_and_what_becomes_of_missing_cells():
+    runs = [record(certificate="none"), record(method="SVM"), record(method="SM", certificate="proved")]
+    runs += [record(method="SBM", certificate="proved"), record(method="SBM", split=1, certificate="gap 2.50%")]
+    runs += [record(method="MDL", certificate="failed: no tree")]
+    page = markdown_page(results_of(*runs))
+    ends = {
+        line.split(" | ")[0][2:]: line.split(" | ")[-2:]
+        for line in page.splitlines()
+        if line.endswith((" out |", "in |"))
+    }
+    assert ends == {
+        "NB": ["none", "summed out |"], "SVM": ["none", "filled in |"], "SM": ["yes", "summed out |"],
+        "SBM": ["yes in 1 of 2 runs, gap up to 2.50 % in 1", "summed out |"],
+        "MDL": ["a check failed", "summed out |"],
+    }  # fmt: skip
+
+
+def test_ranks_are_drawn_where_they_are_tested(tmp_path):
+    from mmbn_opt.interop.run_folder import RunFolder
+
+    rates = {("iris", "NB"): 0.8, ("iris", "TAN"): 0.9, ("car", "NB"): 0.7, ("car", "TAN"): 0.9}
+    results = results_of(*(record(d, m, 0, a) for (d, m), a in rates.items()))
+    with RunFolder(tmp_path / "out") as folder:
+        write_results(results, folder)
+    assert "TAN: 1.00" in (tmp_path / "out" / "ranks.svg").read_text()
+    assert "](ranks.svg)" in (tmp_path / "out" / "table.md").read_text()
+    with RunFolder(tmp_path / "few") as folder:
+        write_results(results_of(record()), folder)
+    assert not (tmp_path / "few" / "ranks.svg").exists()
+    assert "ranks.svg" not in (tmp_path / "few" / "table.md").read_text()
+
+
 def test_results_are_read_again_as_they_were_written(done, tmp_path):
     from mmbn_opt.interop.run_folder import RunFolder
 

@@ -17,6 +17,7 @@ from ...programs.sequence import SequenceProgram
 from ...results.result import Check
 from ...results.status import BoundKind, Sense
 from ..base import Start
+from ..checks import in_time
 from .base import LOG_ZERO, SequenceFormulation
 
 __all__ = ["SequenceMaxMargin"]
@@ -176,14 +177,14 @@ class SequenceMaxMargin(SequenceFormulation):
             above = float(w.min()) >= self.log_floor - TOLERANCE
             detail = f"smallest entry is {math.exp(w.min()):.3g}, the floor {math.exp(self.log_floor):.3g}"
             checks.append(Check("floor", True if above else None, detail))
-        leave_in_time()
-        checks += [self._normalized(model), *super().check(model)]
+        checks += [*in_time("normalised form", lambda: self._normalized(model)), *super().check(model)]
         if self.normalization == "published":
             checks.append(self._degenerate(self.program.separates(w)))
         return tuple(checks)
 
     def _normalized(self, model: HiddenMarkovClassifier) -> Check:
         """The normalised model has the same posterior."""
+        leave_in_time()
         part = self.data.subset(slice(0, COMPARED))
         part = replace(part, codes=np.maximum(part.codes, 0))
         try:

@@ -1,13 +1,13 @@
 """Methods of this package on discrete data, their settings chosen inside `fit`."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import KBinsDiscretizer
 
+from mmbn_opt._arguments import choice_of
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.preparation import prepare
 from mmbn_opt.estimators import (
@@ -16,18 +16,20 @@ from mmbn_opt.estimators import (
     NaiveBayesClassifier,
     TANClassifier,
 )
-from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations import MaxMarginMarkovNetwork
-from mmbn_opt.heuristics import naive_bayes as naive_bayes_structure
-from mmbn_opt.heuristics import tan_cmi
+from mmbn_opt.heuristics import from_independence_tests, tan_cmi
+from mmbn_opt.heuristics.named import STRUCTURES, make_structure
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.reproduction.methods.folds import as_list, held_out_folds
 from mmbn_opt.reproduction.methods.registry import Context
 from mmbn_opt.solving.dispatch import solve
 
-__all__ = ["markov_network", "naive_bayes", "parameters", "structure", "tan", "tan_bins"]
+__all__ = [
+    "markov_network", "markov_network_by_tests", "naive_bayes", "parameters", "parameters_by_tests", "structure", "tan",
+    "tan_bins",
+]  # fmt: skip
 
-_STRUCTURES: dict[str, Callable[[DiscreteDataset], Any]] = {"nb": naive_bayes_structure, "tan-cmi": tan_cmi}
+_BY_TESTS = "independence-tests"
 
 
 def _table(context: Context) -> dict[str, Any]:
@@ -46,12 +48,18 @@ def tan(context: Context, *, smoothing: float = 1.0) -> TANClassifier:
 
 
 def structure(
-    context: Context, *, criterion: str = "sm", max_parents: Any = 2, p: Any = 0.9, parameters: Any = "ml"
+    context: Context,
+    *,
+    criterion: str = "sm",
+    max_parents: Any = 2,
+    p: Any = 0.9,
+    parameters: Any = "ml",
+    parent_sets: Literal["all", "margin"] = "all",
 ) -> MaxMarginStructureClassifier:
     """Exact structure."""
     return MaxMarginStructureClassifier(
-        criterion, max_parents, p, parameters=parameters, time_limit=context.time_limit, calibration=None,
-        random_state=context.seed, **_table(context),
+        criterion, max_parents, p, parameters=parameters, parent_sets=parent_sets, time_limit=context.time_limit,
+        calibration=None, random_state=context.seed, **_table(context),
     )  # fmt: skip
 
 
@@ -62,23 +70,32 @@ def parameters(
     method: Any = "cg-mm",
     lam: Any = None,
     iterations: Any = None,
+    kappa: float = 0.1,
     normalization: str = "hybrid",
+    alpha: float = 0.03,
     min_prob: float = 1e-6,
     calibration: Any = None,
 ) -> MaxMarginBayesClassifier:
-    """Trained parameters of a named structure."""
+    """Trained parameters of a structure: its name, or its edges as "class>x1 x1>x2"."""
     if isinstance(calibration, str) and calibration == "none":
         calibration = None
     return MaxMarginBayesClassifier(
-        structure, method, lam=lam, iterations=iterations, normalization=normalization, min_prob=min_prob,
-        calibration=calibration, time_limit=context.time_limit, random_state=context.seed, **_table(context),
+        _edges(structure), method, lam=lam, iterations=iterations, kappa=kappa, normalization=normalization,
+        alpha=alpha, min_prob=min_prob, calibration=calibration, time_limit=context.time_limit,
+        random_state=context.seed, **_table(context),
     )  # fmt: skip
+
+
+def _edges(structure: str) -> Any:
+    if structure == _BY_TESTS:
+        return lambda data: from_independence_tests(data).augmented
+    return [tuple(edge.split(">", 1)) for edge in structure.split()] if ">" in structure else structure
 
 
 def markov_network(context: Context, *, structure: str = "nb", C: Any = (0.03, 0.1, 0.3, 1.0)) -> "MarkovNetwork":
     """Maximum-margin Markov network on a structure's factors."""
-    if structure not in _STRUCTURES:
-        raise InputError(f"structure must be one of {', '.join(map(repr, _STRUCTURES))}, got {structure!r}.")
+    if ">" not in structure and structure != _BY_TESTS:
+        choice_of("structure", structure, list(STRUCTURES))
     return MarkovNetwork(context, structure, tuple(as_list(C)))
 
 
@@ -95,10 +112,15 @@ class MarkovNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         frame, seconds = X.assign(**{"class": y.to_numpy()}), self.context.time_limit
         best = self.C[0]
         if len(self.C) > 1:
-            folds = list(held_out_folds(len(y), self.context.seed, _possible_folds(y)).split(X, y))
-            share = seconds / 2 / (len(folds) * len(self.C))
+            folds = [
+                (a, b)
+                for a, b in held_out_folds(len(y), self.context.seed, _possible_folds(y)).split(X, y)
+                if y.iloc[a].nunique() > 1  # of a class with one row a fold may leave nothing to tell apart
+            ]
+            share = seconds / 2 / max(1, len(folds) * len(self.C))
             rates = {C: np.mean([self._rate(frame.iloc[a], frame.iloc[b], C, share) for a, b in folds]) for C in self.C}
-            best, seconds = max(rates, key=lambda C: rates[C]), seconds / 2
+            if folds:
+                best, seconds = max(rates, key=lambda C: rates[C]), seconds / 2
         self.chosen_ = {"C": best}
         self.model_, self.modes_ = self._learn(frame, best, seconds)
         self.classes_ = np.array(self.model_.target.states)
@@ -108,7 +130,9 @@ class MarkovNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         missing: Any = "state" if self.context.missing == "state" else "error"
         kinds: Any = dict(self.context.kinds)
         data = prepare(frame, "class", kinds=kinds, missing=missing).data
-        result = solve(MaxMarginMarkovNetwork(data, _STRUCTURES[self.structure](data), C=C), time_limit=seconds)
+        result = solve(
+            MaxMarginMarkovNetwork(data, make_structure(_edges(self.structure), data), C=C), time_limit=seconds
+        )
         result.raise_for_status()
         return result.model, [int(np.bincount(column[column >= 0]).argmax()) for column in data.codes.T]
 
@@ -139,6 +163,27 @@ def _possible_folds(y: "pd.Series[Any]") -> int | None:
     """Fewer folds where the smallest class has fewer rows than five."""
     least = int(y.value_counts().min())
     return None if least >= 5 else max(2, least)
+
+
+def parameters_by_tests(
+    context: Context,
+    *,
+    method: Any = "cg-mm",
+    lam: Any = None,
+    iterations: Any = None,
+    normalization: str = "hybrid",
+    min_prob: float = 1e-6,
+) -> MaxMarginBayesClassifier:
+    """Trained parameters of the structure that independence tests give, the class linked to all features."""
+    return parameters(
+        context, structure=_BY_TESTS, method=method, lam=lam, iterations=iterations, normalization=normalization,
+        min_prob=min_prob,
+    )  # fmt: skip
+
+
+def markov_network_by_tests(context: Context, *, C: Any = (0.03, 0.1, 0.3, 1.0)) -> "MarkovNetwork":
+    """Maximum-margin Markov network on the factors of that structure."""
+    return markov_network(context, structure=_BY_TESTS, C=C)
 
 
 def tan_bins(context: Context, *, bins: int = 10) -> "BinnedTan":

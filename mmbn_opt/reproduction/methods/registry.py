@@ -48,12 +48,15 @@ class MethodKind:
         What to install; its version is part of what a run is known by.
     missing_cells : str
         What becomes of a missing cell at prediction.
+    of_sequences : bool
+        Rows are positions of sequences, whose numbers come as a column.
     """
 
     place: str
     module: str
     package: str
     missing_cells: str
+    of_sequences: bool = False
 
 
 _OURS = "summed out"
@@ -62,6 +65,10 @@ _FILLED = "filled in"
 
 def _ours(function: str, missing_cells: str = _OURS) -> MethodKind:
     return MethodKind(f"mmbn_opt.reproduction.methods.ours.{function}", "mmbn_opt", "mmbn-opt", missing_cells)
+
+
+def _by_tests(function: str, missing_cells: str) -> MethodKind:
+    return MethodKind(f"mmbn_opt.reproduction.methods.ours.{function}", "pgmpy", "pgmpy", missing_cells)
 
 
 def _mixtures(function: str) -> MethodKind:
@@ -83,6 +90,11 @@ METHOD_KINDS: Mapping[str, MethodKind] = {
     "structure": _ours("structure"),
     "parameters": _ours("parameters"),
     "markov-network": _ours("markov_network", "filled in"),
+    "parameters-by-tests": _by_tests("parameters_by_tests", _OURS),
+    "markov-network-by-tests": _by_tests("markov_network_by_tests", _FILLED),
+    "sequences": MethodKind(
+        "mmbn_opt.reproduction.methods.sequences.sequences", "mmbn_opt", "mmbn-opt", _OURS, of_sequences=True
+    ),
     "cmm": _mixtures("cmm"),
     "mixture": _mixtures("mixture"),
     "logistic-regression": _sklearn("logistic_regression"),

@@ -1,0 +1,72 @@
+"""A line a method: what it is good for over the sets, what it proves, and what becomes of missing cells."""
+
+import math
+
+import pandas as pd
+
+from mmbn_opt.reproduction.measures import MEASURES
+from mmbn_opt.reproduction.methods import METHOD_KINDS
+from mmbn_opt.reproduction.results import Results
+from mmbn_opt.reproduction.testing import widely_run
+
+__all__ = ["methods_table", "proved"]
+
+_OF_METHODS = {
+    "accuracy": "accuracy, %", "log_loss": "log loss", "calibration_error": "calibration error",
+    "parameters": "parameters", "edges": "edges", "fit_seconds": "s to learn", "predict_seconds": "s to classify",
+}  # fmt: skip
+
+
+def methods_table(results: Results) -> str:
+    """A line a method: means over the sets that all methods have, what is proved, and what becomes of missing cells.
+
+    Methods with runs on few sets have no means.
+    """
+    methods = [m for m in results.experiment.methods if m in set(results.chosen["method"])]
+    by_set = results.chosen.pivot_table(index="dataset", columns="method", values="accuracy", aggfunc="mean")
+    if not methods:
+        return ""
+    compared = widely_run(by_set)
+    common = compared.dropna().index
+    shown = [(name, MEASURES[name], words) for name, words in _OF_METHODS.items()]
+    lines = [
+        f"Means over the {len(common)} sets that all methods with means have.\n",
+        f"| method | {' | '.join(words for *_, words in shown)} | proved best | missing cells at prediction |",
+        f"|---|{'---:|' * len(shown)}---|---|",
+    ]
+    for method in methods:
+        runs = results.chosen[results.chosen["method"] == method]
+        over = common if method in compared else common[:0]
+        means = runs[runs["dataset"].isin(over)].groupby("dataset")[[name for name, *_ in shown]].mean().mean()
+        cells = [
+            "-" if math.isnan(means[name]) else f"{of.factor * means[name]:.{of.digits}f}" for name, of, _ in shown
+        ]
+        kind = METHOD_KINDS[results.experiment.methods[method].kind]
+        lines.append(f"| {method} | {' | '.join(cells)} | {proved(runs['certificate'])} | {kind.missing_cells} |")
+    return "\n".join(lines)
+
+
+def proved(certificates: "pd.Series[str]") -> str:
+    """What the runs of a method prove of their models, in words.
+
+    Examples
+    --------
+    >>> proved(pd.Series(["proved", "proved"])), proved(pd.Series(["none", "none"]))
+    ('yes', 'none')
+    >>> proved(pd.Series(["proved", "gap 1.25%", "gap 0.40%", "none"]))
+    'yes in 1 of 4 runs, gap up to 1.25 % in 2, none in 1'
+    """
+    told = certificates.fillna("none").astype(str)
+    gaps = told.str.extract(r"^gap ([\d.]+)%$")[0].dropna().astype(float)
+    failed = int(told.str.startswith("failed").sum())
+    counts = {
+        "yes": int((told == "proved").sum()),
+        f"gap up to {gaps.max():.2f} %" if len(gaps) else "gap": len(gaps),
+        "none": int((told == "none").sum()),
+        "a check failed": failed,
+    }
+    found = {words: n for words, n in counts.items() if n}
+    if len(found) == 1:
+        return next(iter(found))
+    (first, n), *rest = found.items()
+    return ", ".join([f"{first} in {n} of {len(told)} runs", *(f"{words} in {m}" for words, m in rest)])
