@@ -36,7 +36,7 @@ class EntryLookup(NamedTuple):
     first_row : int32 array (n_columns,)
         First entry of every column; 0 where it is the same for every class.
     members : int32 array (n_columns, width)
-        Features on which a column's entry depends, ascending; 0 in the places left over.
+        Features on which a column's entry depends, ascending; 0 in the places left over. The width is 2 at least.
     strides : int32 array (n_columns, width)
         How far a state takes the entry; 0 where there is no such feature.
     states : int32 array (n_nodes,)

@@ -306,8 +306,8 @@ def test_states_beyond_eight_and_sixteen_bits_are_looked_up_as_well(*, binary: b
     codes[0, :2] = 0, states - 1
     lookup = EntryLookup(
         first_row=np.array([1, 0, 1 + states], dtype=np.int32),  # column 1 is the same for every class
-        members=np.array([[0], [0], [1]], dtype=np.int32),
-        strides=np.array([[1], [0], [1]], dtype=np.int32),
+        members=np.array([[0, 0], [0, 0], [1, 0]], dtype=np.int32),  # never less than two wide: kernels count on it
+        strides=np.array([[1, 0], [0, 0], [1, 0]], dtype=np.int32),
         states=np.array([states, states], dtype=np.int32),
         codes=codes,
     )
