@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BoolArray", "FloatArray", "IntArray", "kernel", "log_expit", "log_softmax"]
+__all__ = ["BoolArray", "FloatArray", "IntArray", "kernel", "log_expit", "log_softmax", "log_softmax_of_parts"]
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +30,18 @@ def log_softmax(scores: FloatArray) -> FloatArray:
     top = scores.max(axis=1, keepdims=True)
     behind: FloatArray = scores - np.where(np.isfinite(top), top, 0.0)
     return behind - np.logaddexp.reduce(behind, axis=1, keepdims=True)
+
+
+def log_softmax_of_parts(scores: FloatArray, starts: IntArray) -> FloatArray:
+    """The same of a vector in parts, of which each begins where `starts` says; the last entry is where they end.
+
+    Examples
+    --------
+    >>> np.exp(log_softmax_of_parts(np.log([1.0, 3.0, 5.0]), np.array([0, 2, 3]))).round(3).tolist()
+    [0.25, 0.75, 1.0]
+    """
+    shares: FloatArray = scores - np.repeat(np.logaddexp.reduceat(scores, starts[:-1]), np.diff(starts))
+    return shares
 
 
 def log_expit(odds: FloatArray) -> FloatArray:

@@ -8,15 +8,13 @@ Usage: ``python benchmarks/rows/reading.py [--rows 10000000] [--out CSV]``.
 import argparse
 import json
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from synthetic import frame
+from synthetic import apart, frame, keep
 
 A_FILE = 1_000_000
 
@@ -48,18 +46,11 @@ def main() -> None:
     if given.one:
         print(json.dumps(run(*given.one)))
         return
-    found = []
     with tempfile.TemporaryDirectory() as folder:
         for k, first in enumerate(range(0, given.rows, A_FILE)):
             frame(min(A_FILE, given.rows - first), seed=k).to_parquet(Path(folder) / f"part-{k:04}.parquet")
-        for how in ("from_parquet", "in memory"):
-            command = [sys.executable, __file__, "--one", how, folder]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            found.append(json.loads(done.stdout.splitlines()[-1]))
-            print(pd.Series(found[-1]).to_string(), flush=True)
-    if given.out:
-        given.out.parent.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame(found).to_csv(given.out, index=False)
+        found = [apart(__file__, how, folder) for how in ("from_parquet", "in memory")]
+    keep(found, given.out)
 
 
 if __name__ == "__main__":

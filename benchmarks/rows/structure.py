@@ -9,14 +9,11 @@ Usage: ``python benchmarks/rows/structure.py [--rows 1000000] [--limit 60] [--pr
 import argparse
 import json
 import resource
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-from synthetic import frame
+from synthetic import apart, frame, keep
 
 
 def run(rows: int, limit: float) -> dict[str, Any]:
@@ -70,13 +67,8 @@ def main() -> None:
     found = []
     for rows in given.rows.split(","):
         flags = ["--processor"] if given.processor else []
-        command = [sys.executable, __file__, "--one", rows, "--limit", str(given.limit), *flags]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        found.append(json.loads(done.stdout.splitlines()[-1]))
-        print(pd.Series(found[-1]).to_string(), flush=True)
-    if given.out:
-        given.out.parent.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame(found).to_csv(given.out, index=False)
+        found.append(apart(__file__, rows, "--limit", str(given.limit), *flags))
+    keep(found, given.out)
 
 
 if __name__ == "__main__":

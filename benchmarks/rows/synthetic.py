@@ -1,9 +1,18 @@
-"""Tables of any length drawn from a tree-augmented naive Bayes network: 20 features of 4 states, 3 classes."""
+"""Tables of any length drawn from a tree-augmented naive Bayes network: 20 features of 4 states, 3 classes.
+
+And how the scripts beside this one run their cases, each in a process of its own.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-__all__ = ["codes", "frame"]
+__all__ = ["apart", "codes", "frame", "keep"]
 
 FEATURES, STATES, CLASSES = 20, 4, 3
 
@@ -28,3 +37,18 @@ def frame(rows: int, seed: int = 0) -> pd.DataFrame:
     x, y = codes(rows, seed)
     table = pd.DataFrame({f"x{j}": x[:, j] for j in range(FEATURES)})
     return table.assign(y=y)
+
+
+def apart(script: str, *arguments: str) -> dict[str, Any]:
+    """What a script says, with ``--one`` and these arguments, in its last line; printed as well."""
+    done = subprocess.run([sys.executable, script, "--one", *arguments], capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    print(pd.Series(found).to_string(), flush=True)
+    return found
+
+
+def keep(found: list[dict[str, Any]], out: Path | None) -> None:
+    """Write what was found as CSV, where a path is given."""
+    if out:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame(found).to_csv(out, index=False)

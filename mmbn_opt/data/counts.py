@@ -17,6 +17,7 @@ __all__ = [
     "KeptCounts",
     "contingency",
     "joint_codes",
+    "n_log_n",
     "narrow_columns",
     "refuse_large_network",
     "refuse_large_tables",
@@ -234,3 +235,16 @@ def _refuse_table(data: DiscreteDataset, nodes: Iterable[int], cells: int) -> No
             f"A table over the states of {states} would have {cells:,} cells; the limit is {MAX_TABLE_CELLS:,}. "
             "Use fewer parents, merge states, or leave such a column out."
         )
+
+
+def n_log_n(counts: NDArray[Any]) -> float:
+    """Sum of n log n over all counts, with 0 log 0 = 0.
+
+    Examples
+    --------
+    >>> round(n_log_n(np.array([[0.0, 1.0], [2.0, 4.0]])), 4)
+    6.9315
+    """
+    from scipy.special import xlogy  # deferred: it loads for a quarter of a second, and every command imports this
+
+    return float(xlogy(counts, counts).sum())

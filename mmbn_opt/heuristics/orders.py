@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arguments import check_arguments
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt.data.counts import contingency
+from mmbn_opt.data.counts import contingency, n_log_n
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.heuristics.growing import ClassScore, GrowingStructure
@@ -112,15 +112,8 @@ def feature_order(data: DiscreteDataset, order: FeatureOrder = "OMI", *, seed: i
 
 def _information(counts: FloatArray) -> float:
     """``n I(C; X | Y)`` in nats from counts over (X, Y, C)."""
-    from scipy.special import xlogy  # deferred: it loads for a quarter of a second
-
-    value = (
-        xlogy(counts, counts).sum()
-        + xlogy(s := counts.sum(axis=(0, 2)), s).sum()
-        - xlogy(s := counts.sum(axis=0), s).sum()
-        - xlogy(s := counts.sum(axis=2), s).sum()
-    )
-    return max(0.0, float(value))
+    of_x_and_c = n_log_n(counts) + n_log_n(counts.sum(axis=(0, 2)))
+    return max(0.0, of_x_and_c - n_log_n(counts.sum(axis=0)) - n_log_n(counts.sum(axis=2)))
 
 
 def _pick(gain: FloatArray, marginal: FloatArray, left: NDArray[np.bool_]) -> int:
@@ -173,9 +166,7 @@ def _entropy(code: NDArray[np.int64], weight: FloatArray) -> float:
     else:
         _, dense = np.unique(code, return_inverse=True)
         counts = np.bincount(dense.ravel(), weights=weight)
-    from scipy.special import xlogy  # deferred: it loads for a quarter of a second
-
-    return -float(xlogy(counts, counts).sum())
+    return -n_log_n(counts)
 
 
 def _omisp(data: DiscreteDataset, marginal: FloatArray) -> list[int]:

@@ -56,6 +56,16 @@ def forced_items(allowed: BoolArray, offsets: NDArray[np.intp], cover: BoolArray
 
 
 @kernel(nogil=True)
+def weight_of(items: BoolArray, weights: FloatArray) -> float:
+    """Sum of the weights of the items that are there."""
+    total = 0.0
+    for j in range(len(items)):
+        if items[j]:
+            total += weights[j]
+    return total
+
+
+@kernel(nogil=True)
 def keep_caps(
     allowed: BoolArray, offsets: NDArray[np.intp], cover: BoolArray, weights: FloatArray, caps: FloatArray
 ) -> int:
@@ -63,10 +73,7 @@ def keep_caps(
     forced = forced_items(allowed, offsets, cover)
     found = SAME
     for r in range(len(caps)):
-        total = 0.0
-        for j in range(len(forced)):
-            if forced[j]:
-                total += weights[r, j]
+        total = weight_of(forced, weights[r])
         if total > caps[r]:
             return EMPTY
         for k in range(len(allowed)):
@@ -255,10 +262,7 @@ def idle(
             for j in range(len(there)):
                 there[j] = there[j] or cover[k, j]
     for r in range(len(caps)):
-        total = 0.0
-        for j in range(len(there)):
-            if there[j]:
-                total += weights[r, j]
+        total = weight_of(there, weights[r])
         if total > caps[r]:
             return False
     return True

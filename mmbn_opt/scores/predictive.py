@@ -9,7 +9,7 @@ import numpy as np
 
 from mmbn_opt._arguments import is_number
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt.data.counts import contingency, joint_codes
+from mmbn_opt.data.counts import contingency, joint_codes, n_log_n
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.network import BayesianNetwork
@@ -200,19 +200,18 @@ def family_score(
     * ``bic`` and ``mdl``: loglik minus ``log(M)/2`` per free parameter (Suzuki 1993; MDL is minus the length);
     * ``bdeu``: log marginal likelihood under the uniform Dirichlet prior of total weight `ess` (Heckerman et al. 1995).
     """
-    from scipy.special import (  # deferred: it loads for a quarter of a second, and every command imports this
-        gammaln,
-        xlogy,
-    )
-
     n_states = data.cardinalities[node]
     counts = contingency(data, [*sorted(parents), node]).reshape(-1, n_states)
     total = counts.sum(axis=1)
     if score == "bdeu":
+        from scipy.special import (
+            gammaln,  # deferred: it loads for a quarter of a second, and every command imports this
+        )
+
         cell = ess / counts.size
         row = ess / counts.shape[0]
         return float((gammaln(row) - gammaln(total + row)).sum() + (gammaln(counts + cell) - gammaln(cell)).sum())
-    likelihood = float(xlogy(counts, counts).sum() - xlogy(total, total).sum())
+    likelihood = n_log_n(counts) - n_log_n(total)
     if score == "loglik":
         return likelihood
     if score in ("bic", "mdl"):

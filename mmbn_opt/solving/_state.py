@@ -224,7 +224,7 @@ class SolveState:
     def _take_canonical(self, model: Any, source: str) -> None:
         """Of models worth the same the one that a solver chose among them, and not the start that came first."""
         formulation, best = self.formulation, self.bounds.primal_bound
-        if best is None or self.best_violation > 0 or formulation.infeasibility(model) > 0:
+        if model is self.best or best is None or self.best_violation > 0 or formulation.infeasibility(model) > 0:
             return
         if abs(formulation.evaluate(model) - best) > OBJECTIVE_TOLERANCE * max(1.0, abs(best)):
             return

@@ -4,10 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-import numpy as np
-
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt.data.counts import contingency
+from mmbn_opt.data.counts import contingency, n_log_n
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.samples import Samples
 from mmbn_opt.formulations.checks import check_acyclic, check_estimates
@@ -19,7 +17,7 @@ from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
 from mmbn_opt.results.trace import TraceRecorder
 from mmbn_opt.solvers.ending import OBJECTIVE_TOLERANCE
 
-__all__ = ["ClosedForm", "MaximumLikelihood", "in_closed_form", "maximum_likelihood", "n_log_n"]
+__all__ = ["ClosedForm", "MaximumLikelihood", "in_closed_form", "maximum_likelihood"]
 
 
 @dataclass(frozen=True)
@@ -144,9 +142,3 @@ def maximum_likelihood(
     """
     network = BayesianNetwork.fit(structure, data, smoothing)
     return network, Certificate((check_acyclic(network), *check_estimates(network, data, as_smoothing(smoothing))))
-
-
-def n_log_n(counts: FloatArray) -> float:
-    """Sum of n log n, with 0 log 0 = 0."""
-    seen = counts[counts > 0]
-    return float(seen @ np.log(seen))

@@ -8,13 +8,14 @@ import numpy as np
 
 from mmbn_opt._arguments import check_fields, checked_number
 from mmbn_opt._arrays import FloatArray, IntArray
+from mmbn_opt.data.counts import n_log_n
 from mmbn_opt.data.sequences import SequenceDataset
 from mmbn_opt.networks.hidden_markov import HiddenMarkovClassifier
 from mmbn_opt.programs.chain_operator import ChainOperator, block_starts, chain_index
 from mmbn_opt.results.result import Check, Result
 from mmbn_opt.results.status import Sense
 from mmbn_opt.results.trace import TraceRecorder
-from mmbn_opt.tuning.likelihood import in_closed_form, n_log_n
+from mmbn_opt.tuning.likelihood import in_closed_form
 
 __all__ = ["SequenceMaximumLikelihood"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from ..._arguments import whole
-from ..._arrays import FloatArray
+from ..._arrays import FloatArray, log_softmax_of_parts
 from ...data.discrete import DiscreteDataset
 from ...data.folds import draw_rows
 from ...exceptions import InputError
@@ -110,8 +110,7 @@ class SoftmaxParameters(StructureParameters):
     def recover(self, solution: FloatArray) -> BayesianNetwork:
         """Network of a vector; the other factors keep their maximum-likelihood CPTs."""
         # In NumPy: the first call of a compiled function takes a third of a second, which a short limit doesn't have.
-        rows = self.layout.row_ptr
-        log_theta = solution - np.repeat(np.logaddexp.reduceat(solution, rows[:-1]), np.diff(rows))
+        log_theta = log_softmax_of_parts(solution, self.layout.row_ptr)
         tables = list(self.maximum_likelihood.log_cpts)
         for node, a, b in zip(self.layout.nodes, self.layout.starts[:-1], self.layout.starts[1:], strict=True):
             tables[node] = log_theta[a:b].reshape(self.layout.shape(node))

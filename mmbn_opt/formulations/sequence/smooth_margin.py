@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..._arguments import checked_number
-from ..._arrays import FloatArray
+from ..._arrays import FloatArray, log_softmax_of_parts
 from ...networks.hidden_markov import HiddenMarkovClassifier
 from ...programs.base import ProgramKind
 from ...programs.nonlinear import NonlinearProgram
@@ -67,9 +67,7 @@ class SequenceSmoothMargin(SequenceFormulation):
         super().__post_init__()
 
     def _normalized(self, beta: FloatArray) -> FloatArray:
-        rows = self.chains.row_ptr
-        w: FloatArray = beta - np.repeat(np.logaddexp.reduceat(beta, rows[:-1]), np.diff(rows))
-        return w
+        return log_softmax_of_parts(beta, self.chains.row_ptr)
 
     def value_and_gradient(self, beta: FloatArray) -> tuple[float, FloatArray]:
         """Objective and its slope by beta."""
