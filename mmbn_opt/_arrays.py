@@ -1,6 +1,7 @@
 """The types of arrays that every room speaks of, how functions on them are compiled, and logarithms of shares."""
 
 import logging
+import pickle
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -111,6 +112,10 @@ class _ForgivingCache:
     def load_overload(self, signature: Any, context: Any) -> Any:
         """The kept code, or None."""
         try:
+            return self._loaded(signature, context)
+        except Exception as error:
+            logger.debug("kept code is loaded by numba's own way (%s: %s)", type(error).__name__, error)
+        try:
             return self._inner.load_overload(signature, context)
         except Exception as error:
             _say_damaged(self.cache_path, f"{type(error).__name__}: {error}")
@@ -119,12 +124,55 @@ class _ForgivingCache:
                 self._inner.flush()
             return None
 
+    def _loaded(self, signature: Any, context: Any) -> Any:
+        """What numba's cache would load, without what only its compiler needs.
+
+        Numba reads its library of implementations before it looks whether there is kept code, and once more, SciPy's
+        linear algebra with it, for the global names of functions that the code was made of: half a second. Kept code
+        needs neither, and the compiler reads the library by itself when it is called.
+        """
+        from numba.core.runtime import rtsys
+
+        rtsys.initialize(context)
+        inner = self._inner
+        file = inner._cache_file
+        name = file._load_index().get(inner._index_key(signature, context.codegen()))
+        if name is None or not inner._enabled:
+            return None
+        with open(file._data_path(name), "rb") as stream:
+            kept = _KeptCode(stream).load()
+        return inner._impl.rebuild(context, kept)
+
     def save_overload(self, signature: Any, data: Any) -> None:
         """Keep the code if that is possible."""
         try:
             self._inner.save_overload(signature, data)
         except Exception as error:
             _say_uncached(str(error))
+
+
+class _KeptCode(pickle.Unpickler):
+    """Reads kept code without importing the modules that it was made of."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Every name as it is, but for how environments are made."""
+        if (module, name) == ("numba.core.environment", "_rebuild_env"):
+            return _environment
+        return super().find_class(module, name)
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Any:
+    """Numba's environment of a function; its global names are read in object mode alone, which no kernel uses."""
+    from numba.core.environment import Environment, lookup_environment
+
+    known = lookup_environment(name)
+    if known is not None:
+        return known
+    made = Environment({"__name__": module})
+    made.consts[:] = constants
+    made.env_name = name
+    Environment._memo[name] = made
+    return made
 
 
 _said: set[str] = set()

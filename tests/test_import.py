@@ -10,7 +10,10 @@ import pytest
 import mmbn_opt as mm
 
 SOLVERS = ("highspy", "pyscipopt", "cvxpy", "ecos", "clarabel", "scs", "pyomo", "casadi", "pulp", "numba")
-LARGE = ("scipy.stats", "scipy.optimize", "scipy.special", "sklearn", "matplotlib", "networkx")
+LARGE = (
+    "scipy.stats", "scipy.optimize", "scipy.special", "scipy.sparse", "scipy.linalg", "numba.np.arraymath", "sklearn",
+    "matplotlib", "networkx",
+)  # fmt: skip
 
 
 def test_import_loads_no_solver():

@@ -167,10 +167,11 @@ class CandidateParents:
         chosen = []
         for node, raw in enumerate(parents):
             wanted = tuple(sorted(raw))
-            known = [self.column_of[node, s] for s in self._equals(node, wanted, idle) if (node, s) in self.column_of]
-            if not known:
+            known = (self.column_of[node, s] for s in self._equals(node, wanted, idle) if (node, s) in self.column_of)
+            column = next(known, None)
+            if column is None:
                 raise InputError(f"Parent set {wanted} of node {node} is not among its candidates.")
-            chosen.append(known[0])
+            chosen.append(column)
         return np.array(chosen, dtype=np.intp)
 
     def _equals(self, node: int, wanted: tuple[int, ...], idle: Collection[int]) -> Iterator[tuple[int, ...]]:

@@ -3,16 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.programs.base import PrimalHeuristic, ProgramKind, ProgramSize
 from mmbn_opt.programs.side import SideConstraints
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 __all__ = ["ChoiceProgram", "ConcaveTerm", "GroupCuts", "WantedGroups"]
 
@@ -132,7 +134,7 @@ class ChoiceProgram:
     c: FloatArray
     offsets: NDArray[np.intp]
     parents: NDArray[np.bool_]
-    A: sp.csr_array
+    A: "sp.csr_array"
     row_upper: FloatArray
     term: ConcaveTerm | None = None
     offset: float = 0.0

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray, IntArray
@@ -180,6 +179,8 @@ class ConvexProgram(MarginOverTables):
         the margins: without floor and linear term the optimum is ``gamma H*``, or ``1.5 (B H*)^(2/3)``, with H* the
         optimum of this linear program, at ``w = gamma u - shift``.
         """
+        import scipy.sparse as sp
+
         if not self.is_linear:
             raise InputError(
                 "Only the published problem (no floor, no likelihood term) has a linear form; "

@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt.exceptions import SizeLimitError
 from mmbn_opt.programs.margin_kernels import add_adjoint, smooth_hinge, sum_scores
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 __all__ = ["MarginOperator"]
 
@@ -37,7 +40,7 @@ class MarginOperator:
 
     index: NDArray[np.unsignedinteger]
     start: IntArray
-    patterns: sp.csr_array
+    patterns: "sp.csr_array"
     gather: NDArray[np.intp]
     labels: NDArray[np.int32]
     weight: FloatArray
@@ -116,7 +119,7 @@ class MarginOperator:
         )
         return float(totals[0]), float(totals[1]), float(totals[2]), -self.scatter(gradient)
 
-    def matrix(self, max_nonzeros: int) -> tuple[sp.csr_array, NDArray[np.intp], NDArray[np.intp]]:
+    def matrix(self, max_nonzeros: int) -> "tuple[sp.csr_array, NDArray[np.intp], NDArray[np.intp]]":
         """Delta as a matrix with a row a sample and rival, and the sample and rival of each row.
 
         Raises
@@ -124,6 +127,8 @@ class MarginOperator:
         SizeLimitError
             When it could have more than `max_nonzeros` entries.
         """
+        import scipy.sparse as sp
+
         n_rows = self.n_samples * (self.n_classes - 1)
         bound = 2 * n_rows * self.n_factors
         if bound > max_nonzeros:

@@ -1,15 +1,17 @@
 """Mixed-integer linear programs: rows, columns, integers, and groups of which one column is chosen."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.programs.base import Improvement, ProgramKind, ProgramSize
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 __all__ = ["MixedIntegerProgram"]
 
@@ -45,7 +47,7 @@ class MixedIntegerProgram:
     """
 
     c: FloatArray
-    A: sp.csr_array
+    A: "sp.csr_array"
     row_lower: FloatArray
     row_upper: FloatArray
     col_lower: FloatArray

@@ -130,6 +130,40 @@ def test_b2_where_no_folder_can_be_written_one_line_says_what_to_set(tmp_path) -
     assert "set NUMBA_CACHE_DIR to a folder that can be written" in line
 
 
+LATER = """
+import sys
+loaded = quarter(np.array([1.0, 2.0, 7.0]))
+print(loaded, "numba.np.arraymath" in sys.modules, sum(quarter.stats.cache_hits.values()))
+
+@kernel()
+def eighth(values):
+    return np.sort(quarter(values) + np.zeros(2))[0] / 2.0
+
+print(eighth(np.array([1.0, 2.0, 7.0])), len(eighth.overloads))
+"""
+
+
+def test_kept_code_is_loaded_without_the_compiler_and_compiled_code_can_call_it(tmp_path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM + LATER)
+    settings = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": str(Path(mm.__file__).parents[1]),
+    }
+
+    def run() -> tuple[list[str], int]:
+        line = [sys.executable, str(tmp_path / "program.py")]
+        done = subprocess.run(line, env=settings, capture_output=True, text=True, check=True)
+        assert done.stderr == ""
+        return done.stdout.splitlines(), len(_kept(tmp_path, "nbc"))
+
+    assert run() == (["2.5 True 0", "1.25 1"], 3)
+    (kept,) = [path for path in _kept(tmp_path, "nbi") if "eighth" in path.name]
+    kept.unlink()  # what calls kept code is compiled once more, in a process that loaded it
+    assert run() == (["2.5 False 1", "1.25 1"], 3)
+    assert run() == (["2.5 False 1", "1.25 1"], 3)
+
+
 def test_b2_a_disk_that_is_full_when_code_is_kept_stops_nothing(monkeypatch, caplog) -> None:
     from numba.core.caching import IndexDataCacheFile
 

@@ -6,7 +6,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._arrays import FloatArray, IntArray
@@ -160,6 +159,8 @@ def _dense(code: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 def margin_operator(layout: ParameterLayout, merged: DiscreteDataset) -> MarginOperator:
     """Margins of merged samples as a linear operator on the parameters of a layout."""
+    import scipy.sparse as sp
+
     index = FactorIndex.build(layout, merged)
     n_patterns = int(index.start[-1])
     widths = np.diff(index.rows_ptr) // np.maximum(np.diff(index.start), 1)

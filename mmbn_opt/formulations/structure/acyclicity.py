@@ -13,15 +13,17 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ...exceptions import InputError, SizeLimitError
 from ...networks.candidates import CandidateParents, parent_matrix
 from ...networks.structure import Structure
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 __all__ = [
     "MAX_CLUSTER_NODES",
@@ -31,6 +33,7 @@ __all__ = [
     "class_link_rows",
     "count_acyclicity",
     "order_values",
+    "ordered_nodes",
     "tree_root_columns",
 ]
 
@@ -57,7 +60,7 @@ class AcyclicityRows:
         Of each row its kind and the nodes that it is about, for its name.
     """
 
-    matrix: sp.csr_array
+    matrix: "sp.csr_array"
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     ordered: tuple[int, ...]
@@ -93,6 +96,14 @@ def count_acyclicity(candidates: CandidateParents, form: str) -> tuple[int, int]
     return 2 ** min(nodes, 60) + link, 0
 
 
+def ordered_nodes(candidates: CandidateParents, form: str) -> tuple[int, ...]:
+    """Nodes that have an order column."""
+    form = resolve(form)
+    if form == "order-printed":
+        return tuple(range(candidates.n_nodes))
+    return () if form == "cluster" else tuple(_cyclic_nodes(candidates))
+
+
 class _RowList:
     """Sparse rows one after another, as triplets."""
 
@@ -115,7 +126,9 @@ class _RowList:
         self.lower.append(lower)
         self.upper.append(upper)
 
-    def matrix(self, n_columns: int) -> sp.csr_array:
+    def matrix(self, n_columns: int) -> "sp.csr_array":
+        import scipy.sparse as sp
+
         shape = (len(self.lower), n_columns)
         if not self.rows:
             return sp.csr_array(shape)
@@ -127,9 +140,9 @@ def acyclicity_rows(candidates: CandidateParents, form: str) -> AcyclicityRows:
     """Rows of one of the three forms for the given candidates."""
     form = resolve(form)
     columns_with = _columns_with_parent(candidates)
+    ordered = ordered_nodes(candidates, form)
     rows = _RowList()
     if form == "order-printed":
-        ordered = tuple(range(candidates.n_nodes))
         height = float(len(ordered))
         for i in ordered:
             for j in ordered:
@@ -139,11 +152,9 @@ def acyclicity_rows(candidates: CandidateParents, form: str) -> AcyclicityRows:
         return AcyclicityRows(matrix, *_sides(rows), ordered, height, tuple(rows.what))
     if candidates.class_parents_block_features:
         _class_rows(rows, candidates, columns_with)
-    nodes = _cyclic_nodes(candidates)
     if form == "cluster":
-        _cluster_rows(rows, candidates, nodes)
-        return AcyclicityRows(rows.matrix(candidates.n_columns), *_sides(rows), (), 0.0, tuple(rows.what))
-    ordered = tuple(nodes)
+        _cluster_rows(rows, candidates, _cyclic_nodes(candidates))
+        return AcyclicityRows(rows.matrix(candidates.n_columns), *_sides(rows), ordered, 0.0, tuple(rows.what))
     for i in ordered:
         for j in ordered:
             if i != j and len(columns_with[i, j]):
@@ -216,17 +227,20 @@ def _cluster_rows(rows: _RowList, candidates: CandidateParents, nodes: list[int]
             rows.add([(np.flatnonzero(outside), 1.0)], 1.0, np.inf, "cluster", *cluster)
 
 
-def order_values(structure: Structure, rows: AcyclicityRows) -> NDArray[np.float64]:
+def order_values(structure: Structure, ordered: tuple[int, ...]) -> NDArray[np.float64]:
     """Order columns that fit a structure: the position of each ordered node in a topological order."""
-    position = {node: k for k, node in enumerate(v for v in structure.topological_order() if v in rows.ordered)}
-    return np.array([float(position[node]) for node in rows.ordered])
+    among = set(ordered)
+    position = {node: k for k, node in enumerate(v for v in structure.topological_order() if v in among)}
+    return np.array([float(position[node]) for node in ordered])
 
 
-def class_link_rows(candidates: CandidateParents) -> sp.csr_array:
+def class_link_rows(candidates: CandidateParents) -> "sp.csr_array":
     """``sum of class columns with parent j - column of j's empty set <= 0``, where acyclicity implies it.
 
     A parent of the class has no parents itself when all its other sets hold the class.
     """
+    import scipy.sparse as sp
+
     c = candidates.class_index
     if not candidates.class_parents_block_features:
         return sp.csr_array((0, candidates.n_columns))

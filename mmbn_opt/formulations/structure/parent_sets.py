@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._arguments import shown
@@ -29,9 +28,13 @@ from .acyclicity import (
     class_link_rows,
     count_acyclicity,
     order_values,
+    ordered_nodes,
     tree_root_columns,
 )
 from .constrained import SideConstrained
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 __all__ = ["Choice", "ParentSetFormulation"]
 
@@ -118,11 +121,16 @@ class ParentSetFormulation(SideConstrained):
         side = self._side_columns
         side_rows, own = (0, 0) if side is None else (len(side.lower), len(side.column_names))
         integers = structure_columns + (0 if side is None else int(side.whole.sum()))
-        c = self.candidates.class_index
-        varying = structure_columns - sum(c not in s for options in self.candidates.sets[:-1] for s in options)
+        varying = structure_columns - self._columns_without_class
         dense = self._score_rows() * (varying + 1) + structure_columns * 2 * nodes
         dense += 0 if side is None else side.matrix.nnz
         return ProgramSize(columns + own, integers, rows + side_rows, dense)
+
+    @cached_property
+    def _columns_without_class(self) -> int:
+        """Columns of features whose parents are features alone."""
+        of_features = self.candidates.parent_array[: self.candidates.offsets[-2]]
+        return int((of_features != self.candidates.class_index).all(axis=1).sum())
 
     def refuse_oversized(self, kind: ProgramKind) -> None:
         """Raise `SizeLimitError` when the row form would exceed `max_rows` or `max_nonzeros`."""
@@ -130,7 +138,7 @@ class ParentSetFormulation(SideConstrained):
             self.estimate_size().refuse_over(max_rows=self.max_rows, max_nonzeros=self.max_nonzeros, what=self.title)
 
     @abstractmethod
-    def _score_part(self) -> tuple[sp.csr_array | None, FloatArray, FloatArray, FloatArray, float]:
+    def _score_part(self) -> "tuple[sp.csr_array | None, FloatArray, FloatArray, FloatArray, float]":
         """Score rows and costs, for a minimum.
 
         Rows (``<= 0``) over the structure and score columns, costs of the structure and of the score columns, upper
@@ -163,13 +171,15 @@ class ParentSetFormulation(SideConstrained):
 
     def _row_form(
         self,
-        score_matrix: sp.csr_array | None,
+        score_matrix: "sp.csr_array | None",
         structure_cost: FloatArray,
         score_cost: FloatArray,
         score_upper: FloatArray,
         offset: float,
     ) -> MixedIntegerProgram:
         """The row form with a score part."""
+        import scipy.sparse as sp
+
         candidates, acyclic = self.candidates, self._acyclicity_rows
         n_structure, n_order = candidates.n_columns, len(acyclic.ordered)
         n_score = len(score_cost)
@@ -267,7 +277,7 @@ class ParentSetFormulation(SideConstrained):
         eta[choice] = 1.0
         if kind is not ProgramKind.MIXED_INTEGER:
             return eta
-        order = order_values(self.structure_of(choice), self._acyclicity_rows)
+        order = order_values(self.structure_of(choice), ordered_nodes(self.candidates, self.acyclicity))
         own = np.zeros(0) if self._side_columns is None else self._side_columns.values(choice)
         return np.concatenate([eta, self._score_values(choice), order, own])
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._arrays import BoolArray, FloatArray
@@ -148,6 +147,8 @@ class SideColumns:
     """
 
     def __init__(self, side: SideConstraints, form: ConstraintForm) -> None:
+        import scipy.sparse as sp
+
         self._side, self._names = side, form.nodes.names
         self._items = [self._said(item) for item in _items(form)]
         self._n = len(side.parents)
@@ -246,6 +247,8 @@ class SideColumns:
 
     def added_to(self, program: MixedIntegerProgram) -> MixedIntegerProgram:
         """The row form with these rows and columns behind its own."""
+        import scipy.sparse as sp
+
         n_rows, n_columns = program.A.shape
         own = len(self._own)
         left, right = self.matrix[:, : self._n], self.matrix[:, self._n :]

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..._arguments import checked_number, is_number
@@ -25,6 +24,9 @@ from ..base import Start
 from .base import StructureFormulation
 from .margin_term import DEFAULT_GROUPS, MarginTerm
 from .row_values import Merged, RowValues, row_values
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 __all__ = ["BinarySoftMarginStructure", "MarginStructure", "SoftMarginStructure"]
 
@@ -139,8 +141,10 @@ class MarginStructure(StructureFormulation):
     def _score_columns(self) -> int:
         return self.merged.n_samples
 
-    def _score_part(self) -> tuple[sp.csr_array, FloatArray, FloatArray, FloatArray, float]:
+    def _score_part(self) -> "tuple[sp.csr_array, FloatArray, FloatArray, FloatArray, float]":
         """``tau_m - sum_k alpha[k, m, c] eta_k <= 0``; minimise minus the weighted sum of tau."""
+        import scipy.sparse as sp
+
         tables, n_columns = self.tables, self.candidates.n_columns
         varying = np.flatnonzero(tables.lookup.first_row)
         dense = np.empty((tables.n_rows, len(varying)))
