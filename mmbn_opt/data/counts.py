@@ -14,8 +14,10 @@ from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import SizeLimitError
 
 __all__ = [
+    "MAX_TABLE_CELLS",
     "KeptCounts",
     "contingency",
+    "counts_seen",
     "joint_codes",
     "n_log_n",
     "narrow_columns",
@@ -73,6 +75,24 @@ def contingency(data: DiscreteDataset, nodes: Sequence[int]) -> FloatArray:
     _refuse_table(data, nodes, cells)
     counts = np.bincount(joint_codes(data, nodes), weights=data.sample_weight, minlength=cells)
     return np.asarray(counts, dtype=np.float64).reshape(shape)
+
+
+def counts_seen(data: DiscreteDataset, parents: Sequence[int], node: int) -> FloatArray:
+    """The rows of a node's table, shape (n_seen, n_states), for the parents' states that occur; it has any size.
+
+    Examples
+    --------
+    >>> data = DiscreteDataset.from_arrays([["x"], ["y"], ["x"]], ["no", "yes", "yes"])
+    >>> counts_seen(data, [0], 1).tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
+    """
+    columns = [data.target_codes if p == data.n_features else data.codes[:, p] for p in parents]
+    states = np.column_stack([np.zeros(data.n_samples, dtype=np.int64), *columns])
+    _, row = np.unique(states, axis=0, return_inverse=True)
+    counts = np.zeros((int(row.max()) + 1, data.cardinalities[node]))
+    own = data.target_codes if node == data.n_features else data.codes[:, node]
+    np.add.at(counts, (row.ravel(), own), data.sample_weight)
+    return counts
 
 
 class KeptCounts:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -30,6 +31,9 @@ TIE = 1e-9
 
 SETS_HELD = 3_000
 """Sets whose local score is computed anew; of more, so many are drawn."""
+
+SETS_LISTED = 2_000_000
+"""Sets of a class that are listed to draw from; of more, single ones are drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +182,7 @@ class StructureClass:
             must = {*must, c} if self._may_join(node, c) else set()
             if not must:
                 return
-        others = [p for p in range(len(self.names)) if p != node and p not in must and self._may_join(node, p)]
+        others = [p for p in self._may_be_parents(node) if p not in must]
         for size in range(self.max_parents - len(must) + 1):
             for some in combinations(others, size):
                 leave_in_time()
@@ -236,17 +240,20 @@ class StructureClass:
         """
         if not self.subsets_do:
             return self.unlisted(sets), "none"
-        missing = [
-            (node, wanted)
-            for node, options in enumerate(sets)
-            for listed in [set(options)]
-            for wanted in self.parent_sets(node)
-            if wanted not in listed and not self.ruled_out(node, wanted)
-        ]
-        held = missing
-        if len(missing) > SETS_HELD:
-            rng = np.random.default_rng(seed)
-            held = [missing[k] for k in np.sort(rng.choice(len(missing), SETS_HELD, replace=False))]
+        rng = np.random.default_rng(seed)
+        if (n_sets := sum(self._count(node) for node in range(len(self.names)))) > SETS_LISTED:
+            n_missing, held = n_sets - sum(len(set(options) - {()}) for options in sets), self._drawn(sets, rng)
+        else:
+            missing = [
+                (node, wanted)
+                for node, options in enumerate(sets)
+                for listed in [set(options)]
+                for wanted in self.parent_sets(node)
+                if wanted not in listed and not self.ruled_out(node, wanted)
+            ]
+            n_missing, held = len(missing), missing
+            if n_missing > SETS_HELD:
+                held = [missing[k] for k in np.sort(rng.choice(n_missing, SETS_HELD, replace=False))]
         known: dict[tuple[int, ParentSet], float] = {}
 
         def valued(node: int, parents: ParentSet) -> float:
@@ -262,8 +269,41 @@ class StructureClass:
             best = max((valued(node, s) for s in inside), default=-math.inf)
             if best < value - TIE * max(1.0, abs(value)):
                 return f"{self._said(node, wanted)} scores {value:.9g}, the best candidate in it {best:.9g}", ""
-        drawn = f"{len(held):,} drawn of the {len(missing):,}" if len(held) < len(missing) else f"all {len(held):,}"
-        return None, drawn
+        return None, f"{len(held):,} drawn of the {n_missing:,}" if len(held) < n_missing else f"all {len(held):,}"
+
+    def _may_be_parents(self, node: int) -> list[int]:
+        """Nodes that a node may have as parents besides the required ones."""
+        must = self._required(node)
+        return [p for p in range(len(self.names)) if p != node and p not in must and self._may_join(node, p)]
+
+    def _parted(self, node: int) -> tuple[set[int], list[int]]:
+        """Parents that all sets of a node have but the one without any, and those of which some may join them."""
+        must, others, c = self._required(node), self._may_be_parents(node), self.data.n_features
+        if self.class_in_every_set and node != c and c in others:
+            return {*must, c}, [p for p in others if p != c]
+        return must, others
+
+    def _count(self, node: int) -> int:
+        """Parent sets of a node but for the one without any, were constraints between nodes not there."""
+        must, others = self._parted(node)
+        return sum(comb(len(others), size) for size in range(self.max_parents - len(must) + 1)) - (not must)
+
+    def _drawn(self, sets: Sequence[Sequence[ParentSet]], rng: np.random.Generator) -> list[tuple[int, ParentSet]]:
+        """Parent sets of the class that are no candidates, each as likely as the others, without a list of all."""
+        counts = np.array([self._count(node) for node in range(len(sets))], dtype=np.float64)
+        listed = [set(options) for options in sets]
+        found: set[tuple[int, ParentSet]] = set()
+        for node in rng.choice(len(sets), 4 * SETS_HELD, p=counts / counts.sum()).tolist():
+            leave_in_time()
+            must, others = self._parted(node)
+            sizes = np.array([comb(len(others), k) for k in range(self.max_parents - len(must) + 1)], dtype=np.float64)
+            some = rng.choice(others, rng.choice(len(sizes), p=sizes / sizes.sum()), replace=False)
+            wanted = tuple(sorted((*must, *some.tolist())))
+            if wanted not in listed[node] and not self.ruled_out(node, wanted):
+                found.add((node, wanted))
+            if len(found) == SETS_HELD:
+                break
+        return sorted(found)
 
     def _said(self, node: int, parents: ParentSet) -> str:
         return f"{self.names[node]!r} with the parents [{listed(self.names[p] for p in parents)}]"

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Literal
 
 import numpy as np
 
 from mmbn_opt._arguments import is_number
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt.data.counts import contingency, joint_codes, n_log_n
+from mmbn_opt.data.counts import MAX_TABLE_CELLS, contingency, counts_seen, joint_codes, n_log_n
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.network import BayesianNetwork
@@ -200,22 +201,25 @@ def family_score(
     * ``bic`` and ``mdl``: loglik minus ``log(M)/2`` per free parameter (Suzuki 1993; MDL is minus the length);
     * ``bdeu``: log marginal likelihood under the uniform Dirichlet prior of total weight `ess` (Heckerman et al. 1995).
     """
-    n_states = data.cardinalities[node]
-    counts = contingency(data, [*sorted(parents), node]).reshape(-1, n_states)
+    n_states, configurations = data.cardinalities[node], prod(data.cardinalities[p] for p in parents)
+    if configurations * n_states <= MAX_TABLE_CELLS:
+        counts = contingency(data, [*sorted(parents), node]).reshape(-1, n_states)
+    else:
+        counts = counts_seen(data, sorted(parents), node)
     total = counts.sum(axis=1)
     if score == "bdeu":
         from scipy.special import (
             gammaln,  # deferred: it loads for a quarter of a second, and every command imports this
         )
 
-        cell = ess / counts.size
-        row = ess / counts.shape[0]
+        cell = ess / (configurations * n_states)
+        row = ess / configurations
         return float((gammaln(row) - gammaln(total + row)).sum() + (gammaln(counts + cell) - gammaln(cell)).sum())
     likelihood = n_log_n(counts) - n_log_n(total)
     if score == "loglik":
         return likelihood
     if score in ("bic", "mdl"):
-        return likelihood - 0.5 * math.log(data.total_weight) * counts.shape[0] * (n_states - 1)
+        return likelihood - 0.5 * math.log(data.total_weight) * configurations * (n_states - 1)
     raise InputError(f"score must be one of 'loglik', 'bic', 'mdl', 'bdeu', got {score!r}.")
 
 

@@ -11,6 +11,7 @@ import mmbn_opt as mm
 from mmbn_opt.exceptions import SizeLimitError
 from mmbn_opt.formulations.structure import decomposable
 from mmbn_opt.results.status import TerminationStatus
+from mmbn_opt.scores import undominated
 from mmbn_opt.scores.predictive import family_score
 
 SHARED = Path(os.environ.get("MMBN_SHARED", Path(__file__).resolve().parents[3] / "shared"))
@@ -111,6 +112,7 @@ def test_the_size_is_that_after_pruning_a10(alarm: mm.DiscreteDataset) -> None:
 
 def test_what_is_too_much_to_be_scored_is_refused_before_a10(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decomposable, "MOST_SCORED", 100)
+    monkeypatch.setattr(undominated, "MOST_COUNTED", 100)
     data = mm.prepare(mm.load_dataset("vote"), "class", missing="state").data
     with pytest.raises(SizeLimitError, match=r"have .* candidate parent sets; the limit is max_columns=100"):
         _ = mm.DecomposableStructure(data, score="bic", max_columns=50).candidates

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from math import prod
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..._arguments import checked_number, choice_of, listed
 from ..._arrays import FloatArray
+from ...data.counts import MAX_TABLE_CELLS
 from ...exceptions import InputError, SizeLimitError
 from ...heuristics.sparse_candidates import restrict_candidates
 from ...heuristics.trees import naive_bayes, tan_cmi
@@ -29,6 +31,7 @@ from ...programs.base import ProgramKind
 from ...results.result import Check
 from ...scores.local import dominated_columns, local_scores
 from ...scores.predictive import DecomposableScore, family_score, structure_score
+from ...scores.undominated import can_walk, undominated_parent_sets
 from ..base import Start
 from .base import StructureFormulation
 from .local_scores import LocalScoreStructure
@@ -38,7 +41,7 @@ from .sum_of_scores import SumOfScores
 __all__ = ["DecomposableStructure"]
 
 MOST_SCORED = 1_000_000
-"""Parent sets that are scored at most; the limit `max_columns` is for those that are left (see `dominated_columns`)."""
+"""Parent sets that are listed to be scored, more are walked: see `_pools`. `max_columns` is for those that are left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +133,24 @@ class DecomposableStructure(SumOfScores, StructureFormulation):
         return self._admitted(CandidateParents.of_families(listed, rules))
 
     @cached_property
+    def _pools(self) -> list[tuple[int, ...]] | None:
+        """Possible parents of each node, where all small sets of them are allowed and too many or too wide to list."""
+        rules = EdgeRules.of(self.structure_class.names, self.required_edges, self.forbidden_edges)
+        families = self._families(rules)
+        free = all(len(own) == 1 and not own[0].base for own in families)
+        if not free or self.terms or self.constraints or not can_walk(self.data, self.max_parents):
+            return None
+        widest = prod(sorted(self.data.cardinalities)[-1 - self.max_parents :])
+        if sum(own[0].count for own in families) <= MOST_SCORED and widest <= MAX_TABLE_CELLS:
+            return None
+        return [own[0].pool for own in families]
+
+    @cached_property
     def _scored(self) -> tuple[CandidateParents, FloatArray]:
         """Candidates that no subset of theirs equals or beats, and their local scores."""
+        if self._pools is not None:
+            settings = self.max_parents, self.score, self.ess
+            return undominated_parent_sets(self.merged, self._pools, *settings, max_columns=self.max_columns)
         everything = self._every_candidate
         scores = local_scores(self.merged, everything, self.score, self.ess)
         for term in self.terms:
@@ -184,7 +203,8 @@ class DecomposableStructure(SumOfScores, StructureFormulation):
 
     def _fewest_parents(self) -> list[tuple[int, ...]]:
         # No set is dominated by a larger one, so that this needs no scores.
-        return [min(options, key=len) for options in self._every_candidate.sets]
+        sets = self._every_candidate.sets if self._pools is None else [[()]] * len(self._pools)
+        return [min(options, key=len) for options in sets]
 
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
         """Naive Bayes, TAN by conditional mutual information, then what a search over orders finds from the better one.
