@@ -19,12 +19,11 @@ from pathlib import Path
 import numba
 import numpy as np
 import pandas as pd
-from ocr import words
 
 import mmbn_opt as mm
 from mmbn_opt.programs.chain_kernels import best_path
 from mmbn_opt.programs.margin_kernels import support_rows
-from mmbn_opt.reproduction.drawn import drawn
+from mmbn_opt.reproduction.sources import Source
 from mmbn_opt.solvers.convex.constraint_generation import ConstraintGenerationSolver
 from mmbn_opt.solvers.convex.first_order import FirstOrderSolver
 from mmbn_opt.solving.auto import FEW_ENTRIES
@@ -180,13 +179,12 @@ METHODS = {"smoothing": built_in, "blocks": by_blocks, "constraint generation": 
 
 def data_of(case, folder):
     """The sequences of a case."""
-    if case == "words":
-        X, y, fold = words(folder)
-        return mm.SequenceDataset.from_lists(*[[values[i] for i in np.flatnonzero(fold == 1)] for values in (X, y)])
-    table = drawn(case)
-    parts = [np.flatnonzero(table.sequences == i) for i in range(50 if case == "chains" else 20)]
+    table = Source(folder).find("ocr-letters" if case == "words" else case)
+    few = np.arange(50 if case == "chains" else 20)
+    numbers = np.unique(table.sequences[table.folds == 1]) if case == "words" else few
+    parts = [np.flatnonzero(table.sequences == i) for i in numbers]
     X, y = table.X.to_numpy(), table.y.to_numpy()
-    window = (0, 0) if case == "chains" else (3, 3)
+    window = (3, 3) if case == "protein-like" else (0, 0)
     return mm.SequenceDataset.from_lists([X[p] for p in parts], [y[p].tolist() for p in parts], window=window)
 
 

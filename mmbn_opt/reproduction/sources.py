@@ -119,8 +119,8 @@ class Source:
                 name, rows.X, rows.y, dict.fromkeys(map(str, rows.X), "categorical"), None, "drawn", rows.sequences
             )
         if name == OCR_LETTERS:
-            found = None if self._folder is None else find_words(self._folder)
-            return None if found is None else _of_words(*found)
+            words = None if self._folder is None else find_words(self._folder)
+            return None if words is None else _of_words(*words)
         derived = _DERIVED.get(name)
         if derived is not None:
             base = self.find(derived[0])

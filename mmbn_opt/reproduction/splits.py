@@ -94,8 +94,8 @@ class Splits:
             found = self._drawn(labels, wanted)
         else:
             folds = self._folds(table, kept)
-            parts = [(np.flatnonzero(folds != one), np.flatnonzero(folds == one)) for one in np.unique(folds)]
-            found = [part[::-1] if self.learn == "one" else part for part in parts]
+            own = [folds == one if self.learn == "one" else folds != one for one in np.unique(folds)]
+            found = [(np.flatnonzero(learned), np.flatnonzero(~learned)) for learned in own]
         return [(np.sort(kept[train]), np.sort(kept[test])) for train, test in found]
 
     def is_cross_validated(self, name: str) -> bool:

@@ -89,7 +89,9 @@ class Groups:
     def transform(self, values: NDArray[np.generic]) -> NDArray[np.object_]:
         """A column a group; None where a value was never seen."""
         joined = self._joined(self._codes(values))
-        return np.where(joined < 0, None, joined.astype(object))
+        found = joined.astype(object)
+        found[joined < 0] = None
+        return found
 
     def _codes(self, values: NDArray[np.generic]) -> Codes:
         columns = []

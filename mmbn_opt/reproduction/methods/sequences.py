@@ -26,6 +26,7 @@ def sequences(
     *,
     method: str = "max-margin",
     gamma: float | None = None,
+    alpha: float = 0.1,
     C: float = 0.1,
     l2: float = 1.0,
     smoothing: float = 1.0,
@@ -44,7 +45,7 @@ def sequences(
     chosen: Any = method
     return Positions(
         SequenceClassifier(
-            chosen, gamma=gamma, C=C, l2=l2, smoothing=smoothing, window=(window, window), rel_gap=rel_gap,
+            chosen, gamma=gamma, alpha=alpha, C=C, l2=l2, smoothing=smoothing, window=(window, window), rel_gap=rel_gap,
             time_limit=context.time_limit, unseen="missing",
         ),
         groups,
