@@ -15,9 +15,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from ocr import crfsuite, words
 
-import mmbn_opt as mm
+from mmbn_opt.reproduction.methods import Context
+from mmbn_opt.reproduction.methods.registry import build
+from mmbn_opt.reproduction.sources import Source
 
 GAMMAS, ALPHAS, PENALTIES = (2.0, 5.0, 10.0), (0.03, 0.1, 0.3), (0.03, 0.1, 0.3, 1.0, 3.0)
 METHODS = {
@@ -30,20 +31,13 @@ USUAL = {
 }  # fmt: skip
 
 
-def rate(method, settings, train, test):
-    """Share of the letters of `test` that are right after learning from `train`."""
-    (X, y), (X_test, y_test) = train, test
-    if method == "crfsuite-lbfgs":
-        labels = crfsuite("lbfgs", X, y, X_test, c2=settings["c2"])[0]
-    else:
-        tagger = mm.SequenceClassifier(method, unseen="missing", time_limit=10.0, **settings)
-        labels = tagger.fit(X, y).predict(X_test)
-    pairs = zip(labels, y_test, strict=True)
-    return float(np.mean([a == b for found, told in pairs for a, b in zip(found, told, strict=True)]))
-
-
-def some(X, y, places):
-    return [X[i] for i in places], [y[i] for i in places]
+def rate(method, settings, table, train, test):
+    """Share of the letters of the words `test` that are right after learning from the words `train`."""
+    X, rows = table.features(with_sequences=True), [np.isin(table.sequences, part) for part in (train, test)]
+    kind = {"kind": "crfsuite"} if method == "crfsuite-lbfgs" else {"kind": "sequences", "method": method}
+    model = build(kind.pop("kind"), Context(dict(table.kinds), "drop", 10.0, 0), kind | settings)
+    model.fit(X[rows[0]], table.y[rows[0]])
+    return float((np.asarray(model.predict(X[rows[1]])) == table.y[rows[1]].to_numpy()).mean())
 
 
 def main() -> None:
@@ -55,18 +49,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    X, y, fold = words(given.data)
-    own, others = np.flatnonzero(fold == given.fold), np.flatnonzero(fold != given.fold)
+    table = Source(given.data).find("ocr-letters")
+    own, others = (np.unique(table.sequences[mask]) for mask in (table.folds == given.fold, table.folds != given.fold))
     parts = np.array_split(np.random.default_rng(given.fold).permutation(own), given.parts)
     rows = []
     for method in given.methods.split(","):
         for settings in METHODS[method]:
-            rates = [rate(method, settings, some(X, y, np.setdiff1d(own, part)), some(X, y, part)) for part in parts]
+            rates = [rate(method, settings, table, np.setdiff1d(own, part), part) for part in parts]
             rows.append({"method": method, "settings": str(settings), "inner": float(np.mean(rates)), "of": settings})
         best = max((row for row in rows if row["method"] == method), key=lambda row: row["inner"])
         for row in rows:
             if row["method"] == method and (row is best or row["of"] == USUAL[method]):
-                row["other folds"] = rate(method, row["of"], some(X, y, own), some(X, y, others))
+                row["other folds"] = rate(method, row["of"], table, own, others)
                 row["is"] = "best" if row is best and row["of"] != USUAL[method] else "usual"
                 if row is best and row["of"] == USUAL[method]:
                     row["is"] = "usual and best"

@@ -170,7 +170,7 @@ def sequences(
         width = _window(window)
         SolveSettings(time_limit=time_limit)
         small = SequenceDataset.from_lists(["aab", "abb"], ["XXY", "XYY"], window=width)
-        try_call(replace(settings, min_prob=None).formulation(small), settings.engine, **call)
+        try_call(replace(settings, min_prob=None).formulation(small), settings.engine(rel_gap), **call)
         refuse_absent(data)
         if test is not None:
             refuse_absent(test)
@@ -187,7 +187,8 @@ def sequences(
             if isinstance(problem, SequenceMaximumLikelihood):
                 result = problem.learn()
             else:
-                result = solve(problem, settings.engine, time_limit=clock.for_search(), callback=progress, **call)
+                engine = settings.engine(rel_gap)
+                result = solve(problem, engine, time_limit=clock.for_search(), callback=progress, **call)
         result = found(result)
         rival = None if problem is counted else HiddenMarkovClassifier.fit(learned, smoothing)
 

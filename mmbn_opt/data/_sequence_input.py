@@ -1,6 +1,6 @@
 """Raw sequences of any form as one table with a row a position."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Reversible, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ __all__ = ["joined_labels", "joined_observations", "sorted_groups"]
 _FORMS = (
     "a list of sequences, each an array (length, n_features), a list of symbols, a text, a table, or a list of mappings"
 )
+_CHAIN = "Labels lie on a chain; trees, grids and other graphs of labels are not supported."
 
 
 def joined_observations(X: Any, names: Sequence[str] | None, *, training: bool = True) -> tuple[pd.DataFrame, IntArray]:
@@ -69,6 +70,12 @@ def _width(part: Any) -> str:
     if isinstance(part, pd.DataFrame):
         return "named columns"
     return f"{part.shape[1]} feature{'s' if part.shape[1] != 1 else ''} without names"
+
+
+def _unordered(labels: Iterable[Any]) -> bool:
+    """Whether these are many things without an order of their own: a set, the nodes of a graph, columns of a table."""
+    ordered = (Reversible, np.ndarray, pd.Series, pd.Index, pd.api.extensions.ExtensionArray)
+    return isinstance(labels, Collection) and not isinstance(labels, ordered)
 
 
 def _listed_sequences(name: str, values: Any, forms: str) -> list[Any]:
@@ -138,18 +145,19 @@ def joined_labels(y: Any, starts: IntArray, name: str) -> pd.Series:
     labels = np.empty(int(starts[-1]), dtype=object)
     for i, sequence in enumerate(sequences):
         given = as_pandas(sequence)
-        if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
+        if isinstance(given, bytes) or not isinstance(given, Iterable):
             raise InputError(f"y[{i}] must be a sequence of labels, got {described(sequence)}.")
+        if isinstance(given, Mapping) or _unordered(given):
+            raise InputError(
+                f"y[{i}] must be a sequence of labels, one a position, in order; got {described(sequence)}. {_CHAIN}"
+            )
         found = list(given)
         length = int(starts[i + 1] - starts[i])
         if len(found) != length:
             raise InputError(f"X[{i}] has {length} positions, y[{i}] has {len(found)} labels; each position needs one.")
         for n, label in enumerate(found):
-            if isinstance(label, (list, tuple, dict, set, np.ndarray)):
-                raise InputError(
-                    f"y[{i}] holds {shown(label)} at position {n}; a label is a single value. Labels lie on a chain; "
-                    "trees, grids and other graphs of labels are not supported."
-                )
+            if isinstance(label, Iterable) and not isinstance(label, (str, bytes)):
+                raise InputError(f"y[{i}] holds {shown(label)} at position {n}; a label is a single value. {_CHAIN}")
             if pd.isna(label):
                 raise InputError(f"y[{i}] has no label at position {n}; every position of a sequence needs one.")
         labels[starts[i] : starts[i + 1]] = found

@@ -157,8 +157,9 @@ class SequenceClassifier(BaseEstimator):  # type: ignore[misc]
                 self.model_ = HiddenMarkovClassifier.fit(data, self.smoothing)
             else:
                 result = solve(
-                    settings.formulation(data), settings.engine, time_limit=seconds_left(self.time_limit, began),
-                    rel_gap=self.rel_gap, verbose=checked_verbosity(self.verbose) > 1, options=settings.options,
+                    settings.formulation(data), settings.engine(self.rel_gap),
+                    time_limit=seconds_left(self.time_limit, began), rel_gap=self.rel_gap,
+                    verbose=checked_verbosity(self.verbose) > 1, options=settings.options,
                 )  # fmt: skip
                 self.model_ = result.model
                 tell(self, "%s", result)

@@ -164,6 +164,7 @@ def _splits(entry: dict[str, Any]) -> Splits:
     for key, low in (("folds", 2), ("draws", 1), ("seed", 0)):
         if key in entry:
             whole(f"splits.{key}", entry[key], low)
+    choice_of("splits.learn", entry.get("learn", "all but one"), ["all but one", "one"])
     _of_kind("splits.train_rows", entry.get("train_rows", {}), dict, "a table of numbers of rows")
     for name, rows in entry.get("train_rows", {}).items():
         whole(f"splits.train_rows.{name}", rows, 1)

@@ -15,6 +15,7 @@ from mmbn_opt.data.datasets import dataset_names, load_dataset
 from mmbn_opt.data.readers import read_table
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.reproduction.drawn import DRAWN, drawn
+from mmbn_opt.reproduction.words import OCR_LETTERS, WHERE_WORDS_ARE, Words, find_words
 
 __all__ = ["Source", "Table", "where_to_get"]
 
@@ -32,7 +33,7 @@ class Table:
     ----------
     name : str
     X : DataFrame
-        Numeric columns are float64, others hold text; a missing cell is NaN.
+        Numeric columns are float64, others hold text (or whole numbers that stand for states); a missing cell is NaN.
     y : Series of str
     kinds : dict of str to {"numeric", "categorical"}
     train_rows : int or None
@@ -41,6 +42,8 @@ class Table:
         Where it was found.
     sequences : array or None
         Of each row the number of the sequence that it is a position of.
+    folds : array or None
+        Of each row the number of its fold, where the data come with folds.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Table:
     train_rows: int | None
     origin: str
     sequences: NDArray[np.int64] | None = None
+    folds: NDArray[np.int64] | None = None
 
     @cached_property
     def content(self) -> tuple[Any, ...]:
@@ -114,6 +118,9 @@ class Source:
             return Table(
                 name, rows.X, rows.y, dict.fromkeys(map(str, rows.X), "categorical"), None, "drawn", rows.sequences
             )
+        if name == OCR_LETTERS:
+            words = None if self._folder is None else find_words(self._folder)
+            return None if words is None else _of_words(*words)
         derived = _DERIVED.get(name)
         if derived is not None:
             base = self.find(derived[0])
@@ -204,6 +211,11 @@ def _from_scikit_learn(name: str) -> Table | None:
     return _table(name, frame, dict.fromkeys(bunch.data.columns, "numeric"), None, "scikit-learn")
 
 
+def _of_words(words: Words, path: Path) -> Table:
+    kinds = dict.fromkeys(map(str, words.X), "categorical")
+    return Table(OCR_LETTERS, words.X, words.y, kinds, None, str(path), words.sequences, words.folds)
+
+
 def _pooled(table: Table) -> Table:
     """28 x 28 grey values as 14 x 14 means."""
     values = table.X.to_numpy().reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)).reshape(-1, 196)
@@ -234,6 +246,8 @@ def where_to_get(name: str) -> str:
     >>> where_to_get("letter")
     "put letter.csv, with a column 'class', into the folder of data; openml.org has such a set as 'letter'"
     """
+    if name == OCR_LETTERS:
+        return WHERE_WORDS_ARE
     base = _DERIVED[name][0] if name in _DERIVED else name
     known = f"; openml.org has such a set as {_OPENML[name]!r}" if name in _OPENML else ""
     return f"put {base}.csv, with a column 'class', into the folder of data{known}"

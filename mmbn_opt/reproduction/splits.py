@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,10 @@ class Splits:
     Parameters
     ----------
     folds : int
-        Of cross-validation, classes in proportion.
+        Of cross-validation, classes in proportion; of labelled sequences, whole ones. Where the data come with folds
+        those are taken.
+    learn : {"all but one", "one"}
+        How many of the folds are learned from; the others are held out.
     train_rows : mapping of data set to int
         Sets with one test part: so many rows are learned from. Where the data come with a split of that size it is
         taken, else rows are drawn, classes in proportion.
@@ -48,9 +52,12 @@ class Splits:
     [(100, 28), (100, 28)]
     >>> [(len(train), len(test)) for train, test in Splits(sizes=(10, 20), draws=1).of(corral)]
     [(10, 118), (20, 108)]
+    >>> [(len(train), len(test)) for train, test in Splits(folds=4, learn="one").of(corral)][:2]
+    [(32, 96), (32, 96)]
     """
 
     folds: int = 5
+    learn: Literal["all but one", "one"] = "all but one"
     train_rows: Mapping[str, int] = field(default_factory=dict)
     draws: int = 1
     sizes: Sequence[int] = ()
@@ -82,17 +89,13 @@ class Splits:
             if self.apart:
                 parts = [list(draw) for draw in zip(*parts, strict=True)]
             found = [split for part in parts for split in part]
-        elif table.sequences is not None:
-            raise InputError(f"The sequences of {table.name!r} are split by sizes; give splits.sizes.")
-        elif wanted is not None:
+        elif wanted is not None and table.sequences is None:
             _enough(table.name, len(kept), wanted + 1)
             found = self._drawn(labels, wanted)
         else:
-            _enough(table.name, len(kept), self.folds)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # a class may have fewer rows than there are folds
-                folds = StratifiedKFold(self.folds, shuffle=True, random_state=self.seed)
-                found = list(folds.split(labels, labels))
+            folds = self._folds(table, kept)
+            own = [folds == one if self.learn == "one" else folds != one for one in np.unique(folds)]
+            found = [(np.flatnonzero(learned), np.flatnonzero(~learned)) for learned in own]
         return [(np.sort(kept[train]), np.sort(kept[test])) for train, test in found]
 
     def is_cross_validated(self, name: str) -> bool:
@@ -102,6 +105,23 @@ class Splits:
     def size_of(self, split: int) -> int:
         """How many rows, or sequences, the training set of a split has, where sizes are given."""
         return self.sizes[split % len(self.sizes) if self.apart else split // self.draws]
+
+    def _folds(self, table: Table, kept: Rows) -> NDArray[np.int64]:
+        """The number of each kept row's fold: that of the data, or drawn; all positions of a sequence have one."""
+        if table.folds is not None:
+            return table.folds[kept]
+        if table.sequences is not None:
+            members, of = np.unique(table.sequences[kept], return_inverse=True)
+            _enough(table.name, len(members), self.folds)
+            return (np.random.default_rng(self.seed).permutation(len(members)) % self.folds)[of]
+        _enough(table.name, len(kept), self.folds)
+        labels, found = table.y.to_numpy()[kept], np.zeros(len(kept), dtype=np.int64)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a class may have fewer rows than there are folds
+            drawn = StratifiedKFold(self.folds, shuffle=True, random_state=self.seed)
+            for number, (_, test) in enumerate(drawn.split(labels, labels)):
+                found[test] = number
+        return found
 
     def _drawn(self, labels: NDArray[np.object_], n_train: int) -> list[Split]:
         if np.unique(labels, return_counts=True)[1].min() < 2:

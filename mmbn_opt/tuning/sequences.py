@@ -21,6 +21,7 @@ SequenceMethod = Literal["max-margin", "markov-network", "conditional-likelihood
 SEQUENCE_METHODS = ("max-margin", "markov-network", "conditional-likelihood", "cg-mm", "ml")
 
 DEFAULT_GAMMA = 5.0
+WIDE_GAP = 1e-3
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,23 @@ class SequenceSettings:
             data, self.gamma, self.B, self.normalization, self.alpha, self.min_prob, smoothing=self.smoothing
         )
 
-    @property
-    def engine(self) -> str | Solver:
-        """The solver that is called."""
-        return "conjugate_gradient" if self.method == "cg-mm" and self.solver == "auto" else self.solver
+    def engine(self, rel_gap: float | None) -> str | Solver:
+        """The solver that is called, by the certified gap that is asked for.
+
+        Constraint generation is for optima to many digits of small programs; a gap that is wide, the usual one too,
+        is closed sooner by first-order steps, whatever the size.
+
+        Examples
+        --------
+        >>> SequenceSettings().engine(1e-2), SequenceSettings().engine(1e-6)
+        ('first_order', 'auto')
+        """
+        if self.solver != "auto":
+            return self.solver
+        if self.method == "cg-mm":
+            return "conjugate_gradient"
+        bounded = self.method == "markov-network" or (self.method == "max-margin" and self.normalization != "published")
+        return "first_order" if bounded and rel_gap is not None and rel_gap >= WIDE_GAP else "auto"
 
     @property
     def options(self) -> Mapping[str, Any] | None:

@@ -1,5 +1,7 @@
 """Sequences from lists and from long tables: what they may look like, and what is said of those that can't be used."""
 
+from collections import deque
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -225,3 +227,37 @@ def test_a_data_set_is_encoded_by_its_labels():
     codes, starts = encode_sequences(data, wider.features)
     assert codes.ravel().tolist() == [1, 2, 2]
     assert starts.tolist() == [0, 2, 3]
+
+
+def of_graphs():
+    """Labels on graphs other than chains, in the forms that somebody would try."""
+    nx = pytest.importorskip("networkx")
+    pairs = pd.DataFrame({"head": ["X", "Y"], "child": ["Y", "X"]})
+    return {
+        "graph": nx.path_graph(["X", "Y"]), "directed graph": nx.DiGraph([("X", "Y")]), "set": {"X", "Y"},
+        "frozen set": frozenset("XY"), "table": pairs, "polars table": pl.from_pandas(pairs), "adjacency": {"X": ["Y"]},
+        "grid": np.array([["X", "Y"], ["Y", "X"]]), "edges": [("X", "Y"), ("Y", "X")], "nested": [["X"], ["Y", "X"]],
+        "label sets": [frozenset("X"), {"Y"}], "series": [pd.Series(["X"]), pd.Series(["Y"])],
+        "graphs as labels": [nx.path_graph(2), nx.path_graph(2)],
+    }  # fmt: skip
+
+
+def test_labels_on_other_graphs_than_chains_are_refused_and_it_is_said_so():
+    for form, labels in of_graphs().items():
+        with pytest.raises(mm.InputError) as refused:
+            mm.SequenceDataset.from_lists(["ab", "ba"], [labels, labels])
+        assert str(refused.value).startswith("y[0] "), form
+        assert "Labels lie on a chain; trees, grids and other graphs of labels are not supported." in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        "XY", ["X", "Y"], ("X", "Y"), np.array(["X", "Y"]), pd.Series(["X", "Y"]), pd.Index(["X", "Y"]),
+        pd.Categorical(["X", "Y"]), pl.Series(["X", "Y"]), deque("XY"), {"X": 1, "Y": 2}.keys(),
+    ],
+    ids=lambda labels: type(labels).__module__ + "." + type(labels).__name__,
+)  # fmt: skip
+def test_labels_in_an_order_are_taken_in_any_form(labels):
+    data = mm.SequenceDataset.from_lists(["ab", "ba"], [labels, iter("YX")])
+    assert data.decode(data.label_codes) == [["X", "Y"], ["Y", "X"]]

@@ -50,6 +50,25 @@ def test_every_method_learns_runs_of_labels(method):
     assert np.concatenate(posteriors).sum(axis=1) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("method", ["max-margin", "markov-network"])
+def test_a_wide_gap_is_closed_by_first_order_steps_and_a_narrow_one_by_constraint_generation(method):
+    wide = mm.SequenceClassifier(method).fit(X, Y).result_
+    narrow = mm.SequenceClassifier(method, rel_gap=1e-7).fit(X, Y).result_
+    assert (wide.solver_name, narrow.solver_name) == ("first_order", "constraint_generation")
+    assert wide.bounds.gap_rel <= 1e-2
+    assert narrow.bounds.gap_rel <= 1e-7
+    assert wide.bounds.primal_bound <= narrow.bounds.primal_bound * 1.0102
+    assert mm.SequenceClassifier(method, solver="constraint_generation").fit(X, Y).result_.solver_name == (
+        "constraint_generation"
+    )
+
+
+def test_the_published_form_goes_to_constraint_generation_at_any_gap():
+    noisy = [["a", "b"], ["a", "b"], ["b", "a"]] * 4, [["X", "Y"], ["Y", "X"], ["X", "X"]] * 4
+    tagger = mm.SequenceClassifier(normalization="published", B=1.0).fit(*noisy)
+    assert tagger.result_.solver_name == "constraint_generation"
+
+
 def test_arrays_texts_tables_and_lists_are_alike():
     forms = {
         "lists": X,

@@ -80,6 +80,43 @@ def test_a_class_of_one_row_leaves_nothing_to_choose_on_and_is_learned(kind):
     assert found.chosen
 
 
+def test_folds_in_which_no_class_has_two_rows_are_no_ground_for_a_choice():
+    context, (X, y), _ = parts("iris")
+    rows = np.concatenate([np.flatnonzero(y == name)[:2] for name in sorted(set(y))])
+    model = build("markov-network", context, {"C": [0.1, 1.0]})
+    found = measure(model, (X.iloc[rows], y.iloc[rows]), (X, y))
+    assert found.chosen == {"C": "0.1"}
+
+
+@pytest.mark.parametrize("algorithm", ["lbfgs", "averaged-perceptron"])
+def test_crfsuite_labels_words_as_it_does_by_itself(algorithm):
+    table = Source(None).find("chains")
+    train, test = Splits(sizes=(30,), draws=1).of(table)[0]
+    test = test[:500]
+    X, y = table.features(with_sequences=True), table.y
+    model = built("crfsuite", Context(dict(table.kinds), "drop", 20.0, 0))
+    model.algorithm = algorithm
+    found = model.fit(X.iloc[train], y.iloc[train]).predict(X.iloc[test])
+    assert (found == y.iloc[test].to_numpy()).mean() > 0.9
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    tagger = pycrfsuite.Tagger()
+    tagger.open_inmemory(model.model_)
+    cells = table.X.iloc[test[:5]].to_numpy()
+    alone = tagger.tag([[f"{j}={x}" for j, x in enumerate(row) if x != "0"] + ["bias"] for row in cells])
+    assert alone == found[:5].tolist()
+
+
+def test_an_algorithm_that_crfsuite_does_not_have_is_told():
+    with pytest.raises(InputError, match="algorithm must be one of 'lbfgs'"):
+        build("crfsuite", Context({}, "drop", 1.0, 0), {"algorithm": "sgd"})
+
+
+@pytest.mark.parametrize(("setting", "value"), [("groups", -1), ("window", -1)])
+def test_a_setting_of_sequences_below_zero_is_told(setting, value):
+    with pytest.raises(InputError, match=f"{setting} must be a number of"):
+        build("sequences", Context({}, "drop", 1.0, 0), {setting: value})
+
+
 def test_what_is_proved_is_told():
     context, train, test = parts("corral")
     found = measure(build("structure", context, {"p": 0.9}), train, test)

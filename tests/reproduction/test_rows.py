@@ -116,8 +116,41 @@ def test_training_sets_of_sequences_are_whole_and_disjoint():
         assert len(train) + len(test) == len(table.y)
     tens = [set(train) for train, _ in splits[::2]]
     assert len(set().union(*tens)) == 250
-    with pytest.raises(InputError, match="The sequences of 'chains' are split by sizes"):
-        Splits(folds=5).of(table)
+
+
+@pytest.mark.parametrize("learn", ["one", "all but one"])
+def test_folds_of_sequences_are_whole_and_one_or_all_but_one_are_learned_from(learn):
+    table = Source(None).find("chains")
+    splits = Splits(folds=5, learn=learn).of(table)
+    assert len(splits) == 5
+    single = []
+    for train, test in splits:
+        own, others = (train, test) if learn == "one" else (test, train)
+        assert len(set(table.sequences[own])) == 240
+        assert not set(table.sequences[own]) & set(table.sequences[others])
+        assert len(own) + len(others) == len(table.y)
+        single += own.tolist()
+    assert sorted(single) == list(range(len(table.y)))
+
+
+def test_folds_that_the_data_come_with_are_taken():
+    table = replace(Source(None).find("chains"), folds=np.arange(6000) // 5 % 3)
+    for number, (train, test) in enumerate(Splits(folds=10, learn="one").of(table)):
+        assert set(table.folds[train]) == {number}
+        assert set(table.folds[test]) == {0, 1, 2} - {number}
+
+
+def test_of_rows_one_fold_may_be_learned_from_too():
+    iris = Source(None).find("iris")
+    usual, swapped = Splits(folds=5).of(iris), Splits(folds=5, learn="one").of(iris)
+    for (train, test), (own, others) in zip(usual, swapped, strict=True):
+        assert own.tolist() == test.tolist()
+        assert others.tolist() == train.tolist()
+
+
+def test_too_few_sequences_for_the_folds_are_told():
+    with pytest.raises(InputError, match="'chains' has 1200 usable rows; this split needs at least 1201"):
+        Splits(folds=1201).of(Source(None).find("chains"))
 
 
 def test_labels_of_sequences_are_those_of_the_classifier_of_sequences():

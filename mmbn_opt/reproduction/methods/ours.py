@@ -115,7 +115,7 @@ class MarkovNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             folds = [
                 (a, b)
                 for a, b in held_out_folds(len(y), self.context.seed, _possible_folds(y)).split(X, y)
-                if y.iloc[a].nunique() > 1  # of a class with one row a fold may leave nothing to tell apart
+                if y.iloc[a].nunique() > 1 and y.iloc[a].duplicated().any()  # few rows may leave nothing to learn from
             ]
             share = seconds / 2 / max(1, len(folds) * len(self.C))
             rates = {C: np.mean([self._rate(frame.iloc[a], frame.iloc[b], C, share) for a, b in folds]) for C in self.C}

@@ -95,6 +95,13 @@ METHOD_KINDS: Mapping[str, MethodKind] = {
     "sequences": MethodKind(
         "mmbn_opt.reproduction.methods.sequences.sequences", "mmbn_opt", "mmbn-opt", _OURS, of_sequences=True
     ),
+    "crfsuite": MethodKind(
+        "mmbn_opt.reproduction.methods.sequences.crfsuite",
+        "pycrfsuite",
+        "python-crfsuite",
+        "left out",
+        of_sequences=True,
+    ),
     "cmm": _mixtures("cmm"),
     "mixture": _mixtures("mixture"),
     "logistic-regression": _sklearn("logistic_regression"),
