@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.programs.base import ProgramKind, ProgramSize
-from mmbn_opt.programs.convex_bounds import admissible_multipliers, best_gamma
+from mmbn_opt.programs.convex_bounds import admissible_multipliers, best_gamma, support_multipliers
 from mmbn_opt.programs.margin_kernels import add_adjoint
 from mmbn_opt.programs.margin_operator import MarginOperator
 from mmbn_opt.programs.margin_program import MarginProgram
@@ -143,6 +143,11 @@ class ConvexProgram(MarginOverTables):
         """Rigorous lower bound from any multipliers of shape (n_samples, n_classes); inadmissible ones are clipped."""
         allowed = admissible_multipliers(np.array(y), self.margins.labels, self.margins.weight)
         return self.bound_of(float((self.delta * allowed).sum()), self.linear + self.margins.adjoint(allowed))
+
+    def table_multipliers(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the sums of the blocks and the floors weigh in the bound of `y`, shapes (n_blocks,) and (n,)."""
+        allowed = admissible_multipliers(np.array(y), self.margins.labels, self.margins.weight)
+        return support_multipliers(self.linear + self.margins.adjoint(allowed), self.row_ptr, self.bound_floor)
 
     @property
     def mass(self) -> float:

@@ -17,12 +17,15 @@ from ...networks.network import BayesianNetwork
 from ...networks.smoothing import as_smoothing
 from ...programs.base import ProgramKind, ProgramSize
 from ...programs.convex import ConvexProgram
+from ...programs.convex_bounds import admissible_multipliers
 from ...programs.mixed_integer import MixedIntegerProgram
+from ...results.duals import DualRows
 from ...results.result import Check
 from ...results.status import BoundKind, Sense
 from ..base import Start
 from ..checks import in_time
 from ._checks import check_degeneracy, check_floor, check_renormalization, check_rows, check_structure
+from ._dual_rows import margin_rows, table_rows
 from ._factor_index import margin_operator
 from .base import StructureParameters
 
@@ -197,6 +200,12 @@ class MaxMarginRelaxation(StructureParameters):
             Any; what is not admissible is clipped.
         """
         return self.program.dual_value(multipliers)
+
+    def dual_rows(self, multipliers: FloatArray, solution: FloatArray) -> tuple[DualRows, ...]:
+        """Margins, sums of the CPT rows and floors, each with its weight in the bound."""
+        y = admissible_multipliers(np.array(multipliers), self.program.margins.labels, self.program.margins.weight)
+        margins = margin_rows(self.program, self.data, solution, y, self.program.loss_weight)
+        return (margins, *table_rows(self.program, self.layout, self.data, solution, y))
 
     # -- models and vectors -------------------------------------------------------------------------------------
 
