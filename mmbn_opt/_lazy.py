@@ -61,6 +61,8 @@ _DELEGATES = {
     "to_scip": "mmbn_opt.interop.native_models",
     "to_pyomo": "mmbn_opt.interop.native_models",
     "to_cvxpy": "mmbn_opt.interop.native_models",
+    "to_linopy": "mmbn_opt.interop.native_models",
+    "to_mof": "mmbn_opt.interop.mof",
     "to_dot": "mmbn_opt.interop.dot",
     "to_svg": "mmbn_opt.display.drawing",
     "to_networkx": "mmbn_opt.interop.graphs",

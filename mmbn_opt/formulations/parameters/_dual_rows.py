@@ -6,11 +6,12 @@ from ..._arrays import FloatArray
 from ...data.discrete import DiscreteDataset
 from ...programs.convex import ConvexProgram
 from ...programs.markov import MarkovProgram
+from ...programs.safe_names import unique_names
 from ...results.duals import DualRows
 from ..structure.row_values import Merged
 from ._factor_index import ParameterLayout
 
-__all__ = ["entry_name", "margin_rows", "row_name", "table_rows"]
+__all__ = ["entry_names", "margin_rows", "row_name", "table_rows"]
 
 
 def row_name(layout: ParameterLayout, data: DiscreteDataset, node: int, row: int) -> str:
@@ -23,7 +24,17 @@ def row_name(layout: ParameterLayout, data: DiscreteDataset, node: int, row: int
     return f"{names[node]} | {', '.join(told)}"
 
 
-def entry_name(layout: ParameterLayout, data: DiscreteDataset, node: int, row: int, state: int) -> str:
+def entry_names(layout: ParameterLayout, data: DiscreteDataset) -> tuple[str, ...]:
+    """``log P[age=old | class=yes, sex=m]`` for each entry of the vector; a comma in a name may make two the same."""
+    return unique_names(
+        f"log P[{_entry_name(layout, data, node, row, k)}]"
+        for node in layout.nodes
+        for row in range(layout.shape(node)[0])
+        for k in range(layout.card[node])
+    )
+
+
+def _entry_name(layout: ParameterLayout, data: DiscreteDataset, node: int, row: int, state: int) -> str:
     """``age=old | class=yes, sex=m``: an entry of the table of a node."""
     name = layout.structure.names[node]
     return f"{name}={_states(data, node)[state]}{row_name(layout, data, node, row)[len(name) :]}"
@@ -42,7 +53,7 @@ def margin_rows(
     states = [str(state) for state in data.target.states]
     first = Merged(data, np.zeros(data.n_samples)).first.tolist()
     own = margins.labels.tolist()
-    names = tuple(
+    names = unique_names(
         f"margin[row {first[m]}, {states[own[m]]} vs {states[c]}]"
         for m, c in zip(sample.tolist(), rival.tolist(), strict=True)
     )
@@ -59,10 +70,9 @@ def table_rows(
     weight = program.loss_weight
     rows = [(node, row) for node in layout.nodes for row in range(layout.shape(node)[0])]
     totals = np.add.reduceat(np.exp(w), program.row_ptr[:-1])
-    names = tuple(f"sum[{row_name(layout, data, *place)}]" for place in rows)
+    names = unique_names(f"sum[{row_name(layout, data, *place)}]" for place in rows)
     parts = [DualRows("normalization", names, totals, np.ones(len(rows)), 0.0 - weight * sums)]
     if np.isfinite(program.log_floor):
-        entries = [(node, row, k) for node, row in rows for k in range(layout.card[node])]
-        told = tuple(f"log P[{entry_name(layout, data, *place)}]" for place in entries)
+        told = entry_names(layout, data)
         parts.append(DualRows("floor", told, w, np.full(len(w), program.log_floor), weight * floors))
     return tuple(parts)

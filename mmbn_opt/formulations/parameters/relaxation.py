@@ -24,8 +24,9 @@ from ...results.result import Check
 from ...results.status import BoundKind, Sense
 from ..base import Start
 from ..checks import in_time
+from ..given_values import given_values
 from ._checks import check_degeneracy, check_floor, check_renormalization, check_rows, check_structure
-from ._dual_rows import margin_rows, table_rows
+from ._dual_rows import entry_names, margin_rows, table_rows
 from ._factor_index import margin_operator
 from .base import StructureParameters
 
@@ -209,9 +210,20 @@ class MaxMarginRelaxation(StructureParameters):
 
     # -- models and vectors -------------------------------------------------------------------------------------
 
-    def recover(self, solution: FloatArray) -> LogLinearClassifier:
-        """Classifier of a vector, its rows as they are (`LogLinearClassifier.normalize` makes a network of it)."""
-        return self.log_linear(solution)
+    @cached_property
+    def entry_names(self) -> tuple[str, ...]:
+        """Of the log-parameters: ``log P[age=old | class=yes, sex=m]``."""
+        return entry_names(self.layout, self.data)
+
+    def recover(self, solution: Any) -> LogLinearClassifier:
+        """Classifier of a vector, its rows as they are (`LogLinearClassifier.normalize` makes a network of it).
+
+        Parameters
+        ----------
+        solution : float64 array (n,), list, or mapping from names (`entry_names`)
+        """
+        known = isinstance(solution, np.ndarray)  # names are made only where they are asked for
+        return self.log_linear(solution if known else given_values(solution, self.entry_names))
 
     def encode(self, model: Model, kind: ProgramKind = ProgramKind.CONVEX) -> FloatArray:
         """Log-parameters of a model on this structure; the nearest feasible ones where it is outside (a floor)."""
