@@ -49,7 +49,7 @@ def export(
     verbose: opt.Verbose = 0,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Write a structure problem for other solvers: LP, MPS, .nl (columns' meaning in .names.json), MathOptFormat, jkl."""
+    """Write a structure problem for other solvers: LP, MPS, .nl (with .names.json beside it), MathOptFormat, .jkl."""
     from mmbn_opt.cli.problems import Problem
     from mmbn_opt.cli.tables import Table, kinds_of, prepared
     from mmbn_opt.interop.atomic import refuse_unwritable

@@ -96,7 +96,7 @@ def convex_mof(program: ConvexProgram, entries: Sequence[str], rows: Sequence[st
         )
     used = np.flatnonzero(program.linear)
     values = [*(weight * margins.weight), *(-weight * program.linear[used])]
-    variables = [*slacks, *(entries[i] for i in used)]
+    variables = [*slacks, *(entries[i] for i in used.tolist())]
     names = [*entries, *shares, *slacks]
     if program.gamma is None:
         names += ["gamma", "half of 1 / gamma^2"]
