@@ -106,12 +106,12 @@ def to_linopy(formulation: Formulation) -> Any:
 
 
 def _convex(formulation: Formulation, asked: str) -> Any:
-    if ProgramKind.CONVEX not in formulation.kinds:
+    if not formulation.kinds & {ProgramKind.CONVEX, ProgramKind.CONVEX_ROWS}:
         raise InputError(
             f"{type(formulation).__name__} has neither a row form nor a convex program, which {asked} could hand over; "
             "build() gives its program as functions."
         )
-    return formulation.build(ProgramKind.CONVEX)
+    return formulation.build()
 
 
 def _row_form(formulation: Formulation, asked: str) -> MixedIntegerProgram:

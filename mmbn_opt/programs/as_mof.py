@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.programs.convex import ConvexProgram
+from mmbn_opt.programs.log_rows import LogRows
 from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
 
 __all__ = ["convex_mof", "linear_mof"]
@@ -94,6 +95,8 @@ def convex_mof(program: ConvexProgram, entries: Sequence[str], rows: Sequence[st
         constraints.append(
             {"name": name, "function": _affine(np.ones(len(block)), block), "set": {"type": "LessThan", "upper": 1.0}}
         )
+    if program.rows is not None:
+        constraints += _linear_rows(program.rows, entries)
     used = np.flatnonzero(program.linear)
     values = [*(weight * margins.weight), *(-weight * program.linear[used])]
     variables = [*slacks, *(entries[i] for i in used.tolist())]
@@ -124,6 +127,13 @@ def _margin_constraints(
         if program.gamma is None:
             values, variables = [*values, -asked[i]], [*variables, "gamma"]
         yield {"name": name, "function": _affine(values, variables), "set": {"type": "GreaterThan", "lower": lower}}
+
+
+def _linear_rows(rows: LogRows, entries: Sequence[str]) -> Iterator[Document]:
+    for i, name in enumerate(rows.names):
+        part = slice(rows.A.indptr[i], rows.A.indptr[i + 1])
+        body = _affine(rows.A.data[part], [entries[j] for j in rows.A.indices[part].tolist()])
+        yield {"name": name, "function": body, "set": _room(rows.lower[i], rows.upper[i])}
 
 
 def _document(names: Iterable[str], objective: Document, constraints: list[Document]) -> Document:

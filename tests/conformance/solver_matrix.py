@@ -18,6 +18,7 @@ MATRICES: dict[ProgramKind, tuple[str, ...]] = {
         "highs_lp",
         "ipopt",
     ),
+    ProgramKind.CONVEX_ROWS: ("clarabel", "ecos", "scs", "ipopt"),
     ProgramKind.QUADRATIC: ("clarabel_qp", "proximal_newton"),
     ProgramKind.SEQUENCE: ("first_order", "constraint_generation"),
     ProgramKind.NONLINEAR: (

@@ -5,13 +5,14 @@ import numpy as np
 from ..._arrays import FloatArray
 from ...data.discrete import DiscreteDataset
 from ...programs.convex import ConvexProgram
+from ...programs.log_rows import LogRows
 from ...programs.markov import MarkovProgram
 from ...programs.safe_names import unique_names
 from ...results.duals import DualRows
 from ..structure.row_values import Merged
 from ._factor_index import ParameterLayout
 
-__all__ = ["entry_names", "margin_rows", "row_name", "table_rows"]
+__all__ = ["entry_names", "limit_rows", "margin_rows", "row_name", "table_rows"]
 
 
 def row_name(layout: ParameterLayout, data: DiscreteDataset, node: int, row: int) -> str:
@@ -60,6 +61,13 @@ def margin_rows(
     asked = np.broadcast_to(program.delta, (margins.n_samples, margins.n_classes))[sample, rival]
     gamma = program.best_gamma(w) if isinstance(program, ConvexProgram) else 1.0
     return DualRows("margin", names, margins.margins(w)[sample, rival], gamma * asked, weight * y[sample, rival])
+
+
+def limit_rows(rows: LogRows, w: FloatArray, z: FloatArray, weight: float) -> DualRows:
+    """Linear rows, each beside the side that it leans on, or else the nearer one."""
+    value = rows.A @ w
+    nearer = np.where(np.abs(value - rows.lower) <= np.abs(rows.upper - value), rows.lower, rows.upper)
+    return DualRows("limit", rows.names, value, np.where(z != 0, rows.side(z), nearer), weight * z)
 
 
 def table_rows(
