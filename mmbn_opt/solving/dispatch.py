@@ -33,6 +33,8 @@ __all__ = ["choose_solver", "make_job", "solve", "solvers", "start"]
 
 _BY_OTHER_NAME: Mapping[tuple[Any, ...], str] = {
     ("highs", ProgramKind.CONVEX): "highs_lp",
+    ("copt", ProgramKind.CONVEX): "copt_cone",
+    ("mosek", ProgramKind.CONVEX): "mosek_cone",
     ("clarabel", ProgramKind.QUADRATIC): "clarabel_qp",
     ("ipopt", ProgramKind.NONLINEAR): "ipopt_nlp",
 }
