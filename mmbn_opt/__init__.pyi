@@ -36,6 +36,11 @@ from mmbn_opt.formulations import SequenceMaxMargin as SequenceMaxMargin
 from mmbn_opt.formulations import SequenceSmoothMargin as SequenceSmoothMargin
 from mmbn_opt.formulations import SmoothMargin as SmoothMargin
 from mmbn_opt.formulations import SoftMarginStructure as SoftMarginStructure
+from mmbn_opt.formulations.parameters.log_constraints import EntryBounds as EntryBounds
+from mmbn_opt.formulations.parameters.log_constraints import MonotoneEntries as MonotoneEntries
+from mmbn_opt.formulations.parameters.log_constraints import ParameterRow as ParameterRow
+from mmbn_opt.formulations.parameters.log_constraints import TiedTables as TiedTables
+from mmbn_opt.formulations.parameters.log_entries import ParameterConstraint as ParameterConstraint
 from mmbn_opt.formulations.structure.objective_terms import EdgePenalty as EdgePenalty
 from mmbn_opt.formulations.structure.objective_terms import ObjectiveTerm as ObjectiveTerm
 from mmbn_opt.formulations.structure.objective_terms import ParameterPenalty as ParameterPenalty

@@ -111,6 +111,7 @@ class FileFormat(StrEnum):
     LP = "lp"
     MPS = "mps"
     NL = "nl"
+    MOF = "mof"
     JKL = "jkl"
 
 

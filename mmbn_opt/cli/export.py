@@ -27,7 +27,7 @@ def export(
             "--format",
             "-f",
             panel=opt.OUTPUT,
-            help="lp, mps, nl, or jkl (local scores, of mdl, bic, bdeu and loglik).",
+            help="lp, mps, nl, mof (MathOptFormat, for JuMP), or jkl (local scores, of mdl, bic, bdeu and loglik).",
         ),
     ] = choices.FileFormat.MPS,
     score: opt.Score = "sm",
@@ -49,7 +49,7 @@ def export(
     verbose: opt.Verbose = 0,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Write a structure problem for other solvers: LP, MPS or .nl, its columns' meaning in .names.json, or .jkl."""
+    """Write a structure problem for other solvers: LP, MPS, .nl (with .names.json beside it), MathOptFormat, .jkl."""
     from mmbn_opt.cli.problems import Problem
     from mmbn_opt.cli.tables import Table, kinds_of, prepared
     from mmbn_opt.interop.atomic import refuse_unwritable
@@ -67,6 +67,8 @@ def export(
     formulation = problem.formulation(preparation.data)
     if format is choices.FileFormat.JKL:
         write_local_scores(formulation, out)
+    elif format is choices.FileFormat.MOF:
+        formulation.to_mof(out)
     else:
         size = write_program(formulation, out, file_format=format.value).size
         typer.echo(

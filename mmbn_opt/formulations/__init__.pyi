@@ -3,6 +3,11 @@ from mmbn_opt.formulations.base import Start as Start
 from mmbn_opt.formulations.mixture.constrained import ConstrainedMaximumMargin as ConstrainedMaximumMargin
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin as MulticlassMargin
 from mmbn_opt.formulations.parameters.conditional_likelihood import ConditionalLikelihood as ConditionalLikelihood
+from mmbn_opt.formulations.parameters.log_constraints import EntryBounds as EntryBounds
+from mmbn_opt.formulations.parameters.log_constraints import MonotoneEntries as MonotoneEntries
+from mmbn_opt.formulations.parameters.log_constraints import ParameterRow as ParameterRow
+from mmbn_opt.formulations.parameters.log_constraints import TiedTables as TiedTables
+from mmbn_opt.formulations.parameters.log_entries import ParameterConstraint as ParameterConstraint
 from mmbn_opt.formulations.parameters.markov_network import MaxMarginMarkovNetwork as MaxMarginMarkovNetwork
 from mmbn_opt.formulations.parameters.relaxation import MaxMarginRelaxation as MaxMarginRelaxation
 from mmbn_opt.formulations.parameters.smooth_margin import SmoothMargin as SmoothMargin

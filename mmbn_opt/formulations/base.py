@@ -11,6 +11,7 @@ from ..data.discrete import DiscreteDataset
 from ..data.samples import Samples
 from ..exceptions import InputError
 from ..programs.base import Program, ProgramKind, ProgramSize
+from ..results.duals import DualRows
 from ..results.result import Check
 from ..results.status import BoundKind, Sense
 from .exchange import ModelExchange
@@ -108,6 +109,10 @@ class Formulation(ModelExchange, ABC):
     def prove_bound(self, multipliers: FloatArray) -> float | None:
         """Dual bound of a program's multipliers, computed anew; None where the formulation knows no such bound."""
         return None
+
+    def dual_rows(self, multipliers: FloatArray, solution: FloatArray) -> tuple[DualRows, ...]:
+        """What each row weighs in the bound of a program's multipliers, by name; `InputError` by default."""
+        raise InputError(f"The multipliers of {type(self).__name__} do not belong to rows with names.")
 
     @property
     def scale(self) -> float:

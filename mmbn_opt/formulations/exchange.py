@@ -1,5 +1,6 @@
 """Where a problem can travel: methods that look their function up when they are called."""
 
+from pathlib import Path
 from typing import Any
 
 from .._lazy import delegate
@@ -48,3 +49,30 @@ class ModelExchange:
         A convex problem has the variables ``w`` and ``slack``, and its objective is divided by the total weight.
         """
         return delegate("to_cvxpy")(self)
+
+    def to_linopy(self) -> Any:
+        """The row form as a ``linopy.Model`` (extra ``linopy``), a minimum: ``x["parents[age | class]"]``.
+
+        ``x`` has the integer columns, parent sets among them, ``y`` the others, and ``row`` the rows, all by name.
+        """
+        return delegate("to_linopy")(self)
+
+    def to_mof(self, path: str | Path) -> Path:
+        """The problem as a file of MathOptFormat 1.0 (JSON), a minimum, which JuMP reads; returns the path.
+
+        Structure problems are written as their row form, `MaxMarginRelaxation` by exponential cones. Names are those
+        of the other forms, and values by these names are what `recover` takes.
+
+        Examples
+        --------
+        >>> import json, tempfile
+        >>> import mmbn_opt as mm
+        >>> data = mm.DiscreteDataset.from_arrays([["a"], ["a"], ["b"]] * 5, [0, 1, 1] * 5)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = mm.SoftMarginStructure(data).to_mof(Path(folder, "problem.mof.json"))
+        ...     document = json.loads(path.read_text())
+        >>> document["variables"][1], document["constraints"][0]["set"]
+        ({'name': 'parents[x0 | class]'}, {'type': 'EqualTo', 'value': 1.0})
+        """
+        written: Path = delegate("to_mof")(self, path)
+        return written

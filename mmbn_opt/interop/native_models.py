@@ -17,7 +17,9 @@ from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
 from mmbn_opt.solvers.mixed_integer.highs_model import load_program
 from mmbn_opt.solvers.mixed_integer.scip import ScipSolver
 
-__all__ = ["to_cvxpy", "to_highspy", "to_pyomo", "to_scip"]
+from .with_linopy import linopy_model
+
+__all__ = ["to_cvxpy", "to_highspy", "to_linopy", "to_pyomo", "to_scip"]
 
 
 def to_highspy(formulation: Formulation) -> Any:
@@ -92,13 +94,24 @@ def to_cvxpy(formulation: Formulation) -> Any:
     return cvxpy_model(program).problem
 
 
+def to_linopy(formulation: Formulation) -> Any:
+    """A ``linopy.Model`` that holds the row form, a minimum, and prints nothing.
+
+    Raises
+    ------
+    MissingDependencyError
+        Without linopy (extra ``linopy``).
+    """
+    return linopy_model(_row_form(formulation, "to_linopy"))
+
+
 def _convex(formulation: Formulation, asked: str) -> Any:
-    if ProgramKind.CONVEX not in formulation.kinds:
+    if not formulation.kinds & {ProgramKind.CONVEX, ProgramKind.CONVEX_ROWS}:
         raise InputError(
             f"{type(formulation).__name__} has neither a row form nor a convex program, which {asked} could hand over; "
             "build() gives its program as functions."
         )
-    return formulation.build(ProgramKind.CONVEX)
+    return formulation.build()
 
 
 def _row_form(formulation: Formulation, asked: str) -> MixedIntegerProgram:

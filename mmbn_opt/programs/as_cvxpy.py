@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.programs.convex import ConvexProgram
+from mmbn_opt.programs.log_rows import LogRows
 from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
 
 __all__ = ["CvxpyModel", "cvxpy_linear_model", "cvxpy_model"]
@@ -34,6 +35,8 @@ class CvxpyModel:
         What the objective was divided by.
     sample, rival : int arrays
         Of each margin row.
+    log_rows : tuple of cvxpy constraints
+        Linear rows on ``w``: those that are equalities, the lower sides of the others, and the upper ones.
     """
 
     problem: Any
@@ -46,15 +49,30 @@ class CvxpyModel:
     scale: float
     sample: NDArray[np.intp]
     rival: NDArray[np.intp]
+    log_rows: tuple[Any, ...] = ()
 
     def multipliers(self, program: ConvexProgram) -> FloatArray | None:
-        """Multipliers of the fixed-gamma form, shape (n_samples, n_classes); None when the solver returned none."""
+        """Multipliers of the fixed-gamma form, packed where there are linear rows; None when the solver gave none."""
         values = self.margin_rows.dual_value
         if values is None:
             return None
         y = np.zeros((program.margins.n_samples, program.margins.n_classes))
-        y[self.sample, self.rival] = np.asarray(values) * self.scale / (program.strength or 1.0)
-        return y
+        factor = self.scale / program.loss_weight
+        y[self.sample, self.rival] = np.asarray(values) * factor
+        if program.rows is None:
+            return y
+        z = np.zeros(len(program.rows.names))
+        for sign, kept, row in zip((-1.0, 1.0, -1.0), _sides(program.rows), self.log_rows, strict=True):
+            if len(kept):  # an empty row is not part of the problem
+                z[kept] += sign * factor * np.asarray(row.dual_value)
+        return program.packed(y, z)
+
+
+def _sides(rows: LogRows) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Rows that are equalities, those with a lower side, those with an upper one."""
+    equal = rows.lower == rows.upper
+    below, above = (np.flatnonzero(np.isfinite(side) & ~equal) for side in (rows.lower, rows.upper))
+    return np.flatnonzero(equal), below, above
 
 
 def cvxpy_model(program: ConvexProgram) -> CvxpyModel:
@@ -100,9 +118,18 @@ def cvxpy_model(program: ConvexProgram) -> CvxpyModel:
     constraints = [margin_rows, sums @ cp.exp(w) <= 1]
     if np.isfinite(program.log_floor):
         constraints.append(w >= program.log_floor)
-    problem = cp.Problem(cp.Minimize(objective), constraints)
+    own: tuple[Any, ...] = ()
+    if program.rows is not None:
+        equal, below, above = _sides(program.rows)
+        matrix, lower, upper = program.rows.A, program.rows.lower, program.rows.upper
+        own = (
+            matrix[equal] @ w == lower[equal],
+            matrix[below] @ w >= lower[below],
+            matrix[above] @ w <= upper[above],
+        )
+    problem = cp.Problem(cp.Minimize(objective), [*constraints, *(row for row in own if row.size)])
     return CvxpyModel(
-        problem, w, slack, gamma, hinge_weight, linear_weight, margin_rows, scale, sample.astype(np.intp), rival
+        problem, w, slack, gamma, hinge_weight, linear_weight, margin_rows, scale, sample.astype(np.intp), rival, own
     )
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.programs.convex import ConvexProgram
+from mmbn_opt.programs.log_rows import LogRows
 from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
 
 __all__ = ["PyomoModel", "pyomo_linear_model", "pyomo_model", "write_nl"]
@@ -21,8 +22,8 @@ class PyomoModel:
     Parameters
     ----------
     model : pyomo.ConcreteModel
-        Components ``w``, ``slack``, ``gamma`` (only where it is free), ``margin``, ``block`` and ``objective``, which
-        is divided by the total weight.
+        Components ``w``, ``slack``, ``gamma`` (only where it is free), ``margin``, ``block``, ``objective``, which
+        is divided by the total weight, and ``row`` where there are linear rows, by their numbers.
     scale : float
         What the objective was divided by.
     sample, rival : int arrays
@@ -34,11 +35,12 @@ class PyomoModel:
     sample: NDArray[np.intp]
     rival: NDArray[np.intp]
 
-    def multipliers(self, program: ConvexProgram, duals: FloatArray) -> FloatArray:
-        """Multipliers of the fixed-gamma form from the duals of ``margin``, shape (n_samples, n_classes)."""
+    def multipliers(self, program: ConvexProgram, duals: FloatArray, row_duals: FloatArray) -> FloatArray:
+        """Multipliers of the fixed-gamma form from the duals of ``margin``, packed with those of ``row``."""
         y = np.zeros((program.margins.n_samples, program.margins.n_classes))
-        y[self.sample, self.rival] = np.asarray(duals) * self.scale / (program.strength or 1.0)
-        return y
+        factor = self.scale / program.loss_weight
+        y[self.sample, self.rival] = np.asarray(duals) * factor
+        return y if program.rows is None else program.packed(y, np.asarray(row_duals) * factor)
 
 
 def pyomo_model(program: ConvexProgram, start: FloatArray | None = None) -> PyomoModel:
@@ -107,7 +109,27 @@ def pyomo_model(program: ConvexProgram, start: FloatArray | None = None) -> Pyom
 
     model.margin = pyo.Constraint(range(len(sample)), rule=margin_row)
     model.block = pyo.Constraint(range(len(program.row_ptr) - 1), rule=block_row)
+    if program.rows is not None:
+        _add_log_rows(model, program.rows)
     return PyomoModel(model, scale, sample.astype(np.intp), rival.astype(np.intp))
+
+
+def _add_log_rows(model: Any, rows: LogRows) -> None:
+    """Component ``row`` of ``model.w``."""
+    import pyomo.environ as pyo
+    from pyomo.core.expr import LinearExpression
+
+    def row(_: Any, i: int) -> Any:
+        part = slice(rows.A.indptr[i], rows.A.indptr[i + 1])
+        body = LinearExpression(
+            constant=0.0,
+            linear_coefs=rows.A.data[part].tolist(),
+            linear_vars=[model.w[j] for j in rows.A.indices[part].tolist()],
+        )
+        lower, upper = _side(float(rows.lower[i])), _side(float(rows.upper[i]))
+        return body == lower if lower == upper else (lower, body, upper)
+
+    model.row = pyo.Constraint(range(len(rows.names)), rule=row)
 
 
 def pyomo_linear_model(program: MixedIntegerProgram, *, named: bool = False) -> Any:

@@ -21,6 +21,7 @@ class ProgramKind(Enum):
     LINEAR_CHOICE = "choice program with a linear objective"
     NONLINEAR = "nonlinear program"
     CONVEX = "convex program"
+    CONVEX_ROWS = "linearly constrained convex program"
     QUADRATIC = "quadratic margin program"
     SEQUENCE = "margin program over sequences"
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.programs.base import ProgramKind, ProgramSize
-from mmbn_opt.programs.convex_bounds import admissible_multipliers, best_gamma
+from mmbn_opt.programs.convex_bounds import admissible_multipliers, best_gamma, support_multipliers
+from mmbn_opt.programs.log_rows import LogRows
 from mmbn_opt.programs.margin_kernels import add_adjoint
 from mmbn_opt.programs.margin_operator import MarginOperator
 from mmbn_opt.programs.margin_program import MarginProgram
@@ -27,7 +28,7 @@ class ConvexProgram(MarginOverTables):
     With gamma fixed
 
         minimise  sum_m n_m max(0, max_c gamma delta_mc - (Delta w)_mc) - linear.w
-        s.t.      sum_i exp(w_i) <= 1 in each block,  w >= log_floor,
+        s.t.      sum_i exp(w_i) <= 1 in each block,  w >= log_floor,  lower <= A w <= upper,
 
     and with `strength` B instead, ``1 / (2 gamma^2) + B (that)``, minimised over gamma > 0 as well, which is
     eliminated: the vector is w alone.
@@ -46,6 +47,8 @@ class ConvexProgram(MarginOverTables):
         ``-inf`` for none.
     delta : float64 array (n_samples or 1, n_classes)
         Scale of the margin asked for; ones for the plain margin.
+    rows : LogRows or None
+        Linear rows on the log-parameters, which make it a program of another kind: few solvers take them.
 
     Notes
     -----
@@ -60,6 +63,7 @@ class ConvexProgram(MarginOverTables):
     log_floor: float
     delta: FloatArray = field(default_factory=lambda: np.ones((1, 1)))
     max_nonzeros: int = 30_000_000
+    rows: LogRows | None = None
 
     def __post_init__(self) -> None:
         self.require_gamma_or_strength()
@@ -73,15 +77,19 @@ class ConvexProgram(MarginOverTables):
 
     @property
     def kind(self) -> ProgramKind:
-        """Always `ProgramKind.CONVEX`."""
-        return ProgramKind.CONVEX
+        """`ProgramKind.CONVEX`, or, where there are linear rows, `ProgramKind.CONVEX_ROWS`."""
+        return ProgramKind.CONVEX if self.rows is None else ProgramKind.CONVEX_ROWS
 
     @property
     def size(self) -> ProgramSize:
         """Parameters; margin rows and blocks; non-zeros that the margin matrix would have."""
         rows = self.margins.n_samples * (self.margins.n_classes - 1)
+        own, entries = (0, 0) if self.rows is None else (len(self.rows.names), int(self.rows.A.nnz))
         return ProgramSize(
-            self.margins.n_parameters, 0, rows + len(self.row_ptr) - 1, 2 * rows * self.margins.n_factors
+            self.margins.n_parameters,
+            0,
+            rows + len(self.row_ptr) - 1 + own,
+            2 * rows * self.margins.n_factors + entries,
         )
 
     @property
@@ -135,13 +143,58 @@ class ConvexProgram(MarginOverTables):
         return 0.5 / gamma**2 + self.strength * (self.hinge(margins, gamma) - float(self.linear @ w))
 
     def is_feasible(self, w: FloatArray, tolerance: float = 1e-6) -> bool:
-        """Whether `w` satisfies blocks and floor within `tolerance`."""
+        """Whether `w` satisfies blocks, floor and rows within `tolerance`."""
         return bool(np.isfinite(w).all()) and self.violation(w) <= tolerance
 
+    def violation(self, w: FloatArray) -> float:
+        """Largest excess of a block's sum over 1, of the floor over an entry, or of a side of a row."""
+        return max(super().violation(w), 0.0 if self.rows is None else self.rows.violation(w))
+
+    def project(self, w: FloatArray) -> FloatArray:
+        """Nearest feasible point; where linear rows contradict each other, one that keeps blocks and floor."""
+        if self.rows is None:
+            return super().project(w)
+        return self.rows.nearest(np.asarray(w, dtype=np.float64), self.row_ptr, self.log_floor)
+
     def dual_value(self, y: FloatArray) -> float:
-        """Rigorous lower bound from any multipliers of shape (n_samples, n_classes); inadmissible ones are clipped."""
-        allowed = admissible_multipliers(np.array(y), self.margins.labels, self.margins.weight)
-        return self.bound_of(float((self.delta * allowed).sum()), self.linear + self.margins.adjoint(allowed))
+        """Rigorous lower bound from any multipliers; inadmissible ones are clipped.
+
+        Parameters
+        ----------
+        y : float64 array (n_samples, n_classes)
+            Where there are linear rows, those of `packed` too.
+        """
+        allowed, shift, own = self._admitted(y)
+        v = self.linear + self.margins.adjoint(allowed) + shift
+        return self.bound_of(float((self.delta * allowed).sum()), v) + self.loss_weight * own
+
+    def table_multipliers(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the sums of the blocks and the floors weigh in the bound of `y`, shapes (n_blocks,) and (n,)."""
+        allowed, shift, _ = self._admitted(y)
+        return support_multipliers(self.linear + self.margins.adjoint(allowed) + shift, self.row_ptr, self.bound_floor)
+
+    def packed(self, y: FloatArray, z: FloatArray) -> FloatArray:
+        """Multipliers of the samples and of the linear rows as one vector."""
+        return np.concatenate([np.ravel(y), z])
+
+    def unpacked(self, multipliers: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Admissible multipliers of the samples and of the linear rows; good ones of these where none are given."""
+        n, k = self.margins.n_samples, self.margins.n_classes
+        count = 0 if self.rows is None else len(self.rows.names)
+        packed = np.ndim(multipliers) == 1 and len(multipliers) == n * k + count
+        y = np.array(multipliers[: n * k]).reshape(n, k) if packed else np.array(multipliers)
+        allowed = admissible_multipliers(y, self.margins.labels, self.margins.weight)
+        if self.rows is None:
+            return allowed, np.zeros(0)
+        if packed:
+            return allowed, self.rows.admissible(np.asarray(multipliers[n * k :], dtype=np.float64))
+        v = self.linear + self.margins.adjoint(allowed)
+        return allowed, self.rows.best_multipliers(v, self.row_ptr, self.bound_floor)
+
+    def _admitted(self, multipliers: FloatArray) -> tuple[FloatArray, FloatArray | float, float]:
+        """Multipliers of the samples, and what those of the rows add to v and to the bound."""
+        allowed, z = self.unpacked(multipliers)
+        return (allowed, 0.0, 0.0) if self.rows is None else (allowed, *self.rows.shift(z))
 
     @property
     def mass(self) -> float:
@@ -162,14 +215,28 @@ class ConvexProgram(MarginOverTables):
         return self.bound_of(0.0, self.linear)
 
     def first_point(self) -> FloatArray:
-        """Every row uniform."""
+        """Every row uniform, or what keeps the linear rows and is near that."""
         sizes = np.diff(self.row_ptr)
-        return np.repeat(-np.log(sizes), sizes)
+        uniform = np.repeat(-np.log(sizes), sizes)
+        return uniform if self.rows is None else self.project(uniform)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether blocks never bind, so that the program is a linear one in disguise; linear rows may see a shift."""
+        return self.rows is None and super().is_linear
 
     def at_gamma(self, gamma: float) -> "ConvexProgram":
         """The same program with gamma fixed."""
         return ConvexProgram(
-            self.margins, self.row_ptr, gamma, None, self.linear, self.log_floor, self.delta, self.max_nonzeros
+            self.margins,
+            self.row_ptr,
+            gamma,
+            None,
+            self.linear,
+            self.log_floor,
+            self.delta,
+            self.max_nonzeros,
+            self.rows,
         )
 
     def linear_form(self) -> MixedIntegerProgram:

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt.programs.margin_kernels import project_rows, support_rows
 
-__all__ = ["admissible_multipliers", "best_gamma", "free_margin_value", "nearest_feasible", "support_function"]
+__all__ = [
+    "admissible_multipliers",
+    "best_gamma",
+    "free_margin_value",
+    "nearest_feasible",
+    "support_function",
+    "support_multipliers",
+]
 
 
 def support_function(v: FloatArray, row_ptr: IntArray, log_floor: float) -> tuple[float, FloatArray]:
@@ -44,6 +51,25 @@ def support_function(v: FloatArray, row_ptr: IntArray, log_floor: float) -> tupl
         return np.inf, point
     value = float(support_rows(v, row_ptr, log_floor, point))
     return value, point
+
+
+def support_multipliers(v: FloatArray, row_ptr: IntArray, log_floor: float) -> tuple[FloatArray, FloatArray]:
+    """What the sums of the rows, and the floor of each entry, weigh in `support_function`; none is negative.
+
+    At the point of the maximum ``v_i = lambda_r exp(w_i) - mu_i``, and ``mu_i = 0`` off the floor.
+
+    Examples
+    --------
+    >>> sums, floors = support_multipliers(np.array([3.0, 1.0, -2.0]), np.array([0, 3]), np.log(0.1))
+    >>> sums.round(3).tolist(), floors.round(3).tolist()
+    ([4.444], [0.0, 0.0, 2.444])
+    """
+    _, point = support_function(v, row_ptr, log_floor)
+    largest = np.maximum.reduceat(v, row_ptr[:-1])
+    highest = np.maximum.reduceat(point, row_ptr[:-1])
+    sums = np.maximum(largest, 0.0) * np.exp(-highest)
+    floors = np.repeat(sums, np.diff(row_ptr)) * np.exp(point) - v
+    return sums, np.where(point <= log_floor, np.maximum(floors, 0.0), 0.0)
 
 
 def nearest_feasible(

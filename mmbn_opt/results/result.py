@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.proof import Proof
 from mmbn_opt.results.status import Sense, SolutionStatus, TerminationStatus
 from mmbn_opt.results.trace import BoundTrace
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Certificate", "Check", "CheckSubject", "Result", "Seconds"]
 
@@ -215,6 +218,35 @@ class Result:
                 f"The answer of {self.solver_name} failed its checks: {'; '.join(map(str, self.certificate.failures))}"
             )
         return self
+
+    def duals(self) -> "pd.DataFrame":
+        """What each row of the problem weighs: which margins bind, which sums, floors and limits.
+
+        ``dual`` is what the optimal value gains for each unit by which the row's ``limit`` is raised so that it
+        is >= 0 at a lower limit of a minimum and <= 0 at an upper one, as in JuMP. Of convex problems these are the
+        multipliers that prove `bounds`. Of mixed-integer ones they are those of the linear relaxation, which HiGHS
+        solves for this, and ``value`` is that of its optimum.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a row of the problem: ``kind``, ``name``, ``value``, ``limit``, ``dual``, ``binds``.
+
+        Raises
+        ------
+        InputError
+            Where the solver left no multipliers, or the problem has no rows with names.
+
+        Examples
+        --------
+        >>> import mmbn_opt as mm
+        >>> data = mm.DiscreteDataset.from_arrays([["a"], ["a"], ["b"]] * 5, [0, 1, 1] * 5)
+        >>> result = mm.solve(mm.MaxMarginRelaxation(data, mm.naive_bayes(data), gamma=2.0, normalization="floor"))
+        >>> result.duals().query("binds")[["name", "dual"]].round(2).values.tolist()
+        [['margin[row 0, 0 vs 1]', 5.0], ['margin[row 1, 1 vs 0]', 5.0]]
+        """
+        table: pd.DataFrame = delegate("result_duals")(self)
+        return table
 
     def summary(self) -> str:
         """Status, figures and certificate as lines of text."""

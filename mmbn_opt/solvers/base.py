@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -219,6 +219,10 @@ class Solver(ABC):
     @abstractmethod
     def availability(cls) -> Availability:
         """Look whether the solver works here (cached)."""
+
+    def beside_good_starts(self) -> Self:
+        """As it runs where the caller's starts are near the optimum; solvers that look for their own look less."""
+        return self
 
     @classmethod
     def is_available(cls) -> bool:

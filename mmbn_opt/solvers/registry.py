@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # so that `from mmbn_opt.solvers import HighsSolver` has a ty
     from .choice.scip_cuts import ScipCutsSolver as ScipCutsSolver
     from .choice.subset_search import SubsetSearch as SubsetSearch
     from .convex.chain import ConvexChainSolver as ConvexChainSolver
+    from .convex.commercial_conic import CoptConicSolver as CoptConicSolver
+    from .convex.commercial_conic import MosekConicSolver as MosekConicSolver
     from .convex.constraint_generation import ConstraintGenerationSolver as ConstraintGenerationSolver
     from .convex.cvxpy_conic import ClarabelSolver as ClarabelSolver
     from .convex.cvxpy_conic import EcosSolver as EcosSolver
@@ -26,6 +28,11 @@ if TYPE_CHECKING:  # so that `from mmbn_opt.solvers import HighsSolver` has a ty
     from .convex.log_barrier import LogBarrierSolver as LogBarrierSolver
     from .convex.proximal_newton import ProximalNewtonSolver as ProximalNewtonSolver
     from .mixed_integer.cbc import CbcSolver as CbcSolver
+    from .mixed_integer.commercial import CoptSolver as CoptSolver
+    from .mixed_integer.commercial import CplexSolver as CplexSolver
+    from .mixed_integer.commercial import GurobiSolver as GurobiSolver
+    from .mixed_integer.commercial import MosekSolver as MosekSolver
+    from .mixed_integer.commercial import XpressSolver as XpressSolver
     from .mixed_integer.highs import HighsSolver as HighsSolver
     from .mixed_integer.scip import ScipSolver as ScipSolver
     from .mixed_integer.scipy_milp import ScipyMilpSolver as ScipyMilpSolver
@@ -43,6 +50,11 @@ _SOLVERS = {
     "scipy": "mixed_integer.scipy_milp:ScipyMilpSolver",
     "scip": "mixed_integer.scip:ScipSolver",
     "cbc": "mixed_integer.cbc:CbcSolver",
+    "gurobi": "mixed_integer.commercial:GurobiSolver",
+    "cplex": "mixed_integer.commercial:CplexSolver",
+    "copt": "mixed_integer.commercial:CoptSolver",
+    "xpress": "mixed_integer.commercial:XpressSolver",
+    "mosek": "mixed_integer.commercial:MosekSolver",
     "scip_cuts": "choice.scip_cuts:ScipCutsSolver",
     "subset_search": "choice.subset_search:SubsetSearch",
     "convex": "convex.chain:ConvexChainSolver",
@@ -54,6 +66,8 @@ _SOLVERS = {
     "clarabel": "convex.cvxpy_conic:ClarabelSolver",
     "ecos": "convex.cvxpy_conic:EcosSolver",
     "scs": "convex.cvxpy_conic:ScsSolver",
+    "copt_cone": "convex.commercial_conic:CoptConicSolver",
+    "mosek_cone": "convex.commercial_conic:MosekConicSolver",
     "clarabel_qp": "convex.cvxpy_quadratic:QuadraticSolver",
     "highs_lp": "convex.linear_form:LinearFormSolver",
     "ipopt": "convex.ipopt:IpoptSolver",

@@ -86,6 +86,7 @@ AUTO_RULES: tuple[AutoRule, ...] = (
     AutoRule(ProgramKind.IMPLICIT_CONCAVE, "any size", "branch_and_cut"),
     AutoRule(ProgramKind.MIXED_INTEGER, "any size", "highs"),
     AutoRule(ProgramKind.CONVEX, "any size", "convex"),
+    AutoRule(ProgramKind.CONVEX_ROWS, "any size", "clarabel"),
     AutoRule(ProgramKind.QUADRATIC, "any size", "proximal_newton"),
     AutoRule(
         ProgramKind.SEQUENCE,

@@ -33,6 +33,8 @@ __all__ = ["choose_solver", "make_job", "solve", "solvers", "start"]
 
 _BY_OTHER_NAME: Mapping[tuple[Any, ...], str] = {
     ("highs", ProgramKind.CONVEX): "highs_lp",
+    ("copt", ProgramKind.CONVEX): "copt_cone",
+    ("mosek", ProgramKind.CONVEX): "mosek_cone",
     ("clarabel", ProgramKind.QUADRATIC): "clarabel_qp",
     ("ipopt", ProgramKind.NONLINEAR): "ipopt_nlp",
 }
@@ -253,6 +255,7 @@ def make_job(
     starts: Any = None,
     validation: Any = None,
     checkpoint: str | Path | None = None,
+    only_given_starts: bool = False,
 ) -> Job:
     """Check everything that can be checked before the work begins; the clock of the budget starts here.
 
@@ -261,6 +264,9 @@ def make_job(
     formulation, solver, callback, starts, validation, checkpoint
         As in `solve`.
     settings : SolveSettings
+    only_given_starts : bool
+        Whether the starts are so good that the formulation's heuristics are left out, and the solver looks less for
+        some of its own.
     """
     if isinstance(formulation, (MixedIntegerProgram, ChoiceProgram)):
         formulation = GivenProgram(formulation)
@@ -276,6 +282,8 @@ def make_job(
     availability = solver_class.availability()
     if not availability.available:
         raise MissingDependencyError(f"Solver {solver_class.name!r} cannot be used here: {availability.reason}")
+    if only_given_starts:
+        engine = engine.beside_good_starts()
     if validation is not None:
         formulation = formulation.with_validation(validation, seed=engine.seed)
     if engine.threads > 1:
@@ -288,7 +296,9 @@ def make_job(
         formulation.refuse_oversized(kind)
     used = settings.used(engine)
     kept = None if checkpoint is None else _kept(checkpoint, engine)
-    return Job(state, engine, availability.version or "", rule, size, used, listed_starts(starts), engine.seed, kept)
+    given = listed_starts(starts)
+    version = availability.version or ""
+    return Job(state, engine, version, rule, size, used, given, engine.seed, kept, only_given_starts)
 
 
 def _kept(path: str | Path, engine: Solver) -> Any:

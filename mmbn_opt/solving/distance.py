@@ -92,7 +92,7 @@ def distance_to_optimum(
         Gap at which the bound is good enough.
     solver : Solver or None
         Any that takes convex programs. None: the linear form for "published", interior point up to 1,000 parameters,
-        the first-order method beyond.
+        the first-order method beyond, Clarabel where there are constraints.
 
     Examples
     --------
@@ -103,8 +103,9 @@ def distance_to_optimum(
     within 0.0... % of the global optimum (value 20, bound ..., best known 20)
     """
     check_arguments(distance_to_optimum, locals())
-    if solver is not None and not solver.accepts & {ProgramKind.CONVEX}:
-        raise InputError(f"{solver.name} solves no convex programs; leave solver out, or choose from solvers().")
+    if solver is not None and not solver.accepts & formulation.kinds:
+        told = "" if formulation.kinds & {ProgramKind.CONVEX} else " with linear rows on log-parameters"
+        raise InputError(f"{solver.name} solves no convex programs{told}; leave solver out, or choose from solvers().")
     start = formulation.encode(model)
     program = formulation.program
     engine = replace(solver or _engine_for(program), time_limit=time_limit, rel_gap=rel_gap)
@@ -117,6 +118,10 @@ def distance_to_optimum(
 
 
 def _engine_for(program: ConvexProgram) -> Solver:
+    if program.rows is not None:
+        from mmbn_opt.solvers.convex.cvxpy_conic import ClarabelSolver
+
+        return ClarabelSolver()
     if program.is_linear:
         from mmbn_opt.solvers.convex.linear_form import LinearFormSolver
 

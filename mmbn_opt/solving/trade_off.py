@@ -16,7 +16,6 @@ from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.result import Result
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.base import Solver
-from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut
 from mmbn_opt.solving._scouting import scouted, structure_of
 from mmbn_opt.solving.dispatch import make_job
 from mmbn_opt.solving.settings import SolveSettings
@@ -28,9 +27,6 @@ __all__ = ["TradeOff", "TradeOffPoint", "trade_off"]
 
 SCOUTING = 0.1
 """Share of the time limit that looking for starts of all points may take at most; it ends by count long before."""
-
-LATE_SHARE = 0.1
-"""Of the engine's usual effort for its heuristic: where neighbours' structures are known it finds little."""
 
 Limit = Callable[[Any], StructureConstraint]
 
@@ -226,11 +222,8 @@ def _solved(
 ) -> TradeOffPoint:
     """The point by a search that begins at structures of its neighbours."""
     try:
-        job = make_job(problem, solver, settings, starts=known or None)
-        if known:
-            job.only_given_starts = True
-            if isinstance(job.engine, BranchAndCut) and not job.engine.options:
-                job.engine = replace(job.engine, options={"heuristic": LATE_SHARE})
+        # Where neighbours' structures are known, heuristics find little.
+        job = make_job(problem, solver, settings, starts=known or None, only_given_starts=bool(known))
         result: Result = job.execute()
     except InfeasibleError:
         nothing = ObjectiveBounds(problem.sense, None, None)

@@ -103,6 +103,11 @@ def lambda_path(
     (True, 2, True)
     """
     check_arguments(lambda_path, locals())
+    if relaxation.constraints:
+        raise InputError(
+            "lambda_path goes along a path by methods that take no constraints on entries; leave constraints out, or "
+            "solve the relaxation at each gamma by itself."
+        )
     settings = SolveSettings(time_limit=time_limit, rel_gap=rel_gap, seed=seed)
     settings = settings.otherwise(solver, rel_gap=RELAXATION_GAP)
     with noting_signals():

@@ -131,6 +131,14 @@ CALLS: dict[str, Call] = {
     "ParameterPenalty": (mm.ParameterPenalty, {"price": 1.0}),
     "ScoreTerm": (mm.ScoreTerm, {"score": "bic", "weight": 0.5, "ess": 2.0}),
     "SoftMarginStructure.with_terms": (lambda first: SEARCH.with_terms(first), {"first": mm.EdgePenalty(2.0)}),
+    "EntryBounds": (mm.EntryBounds, {"node": "a", "given": {"class": "x"}, "lower": 0.5}),
+    "MonotoneEntries": (mm.MonotoneEntries, {"node": "a", "given": {}, "increasing": True}),
+    "TiedTables": (mm.TiedTables, {"nodes": ("a", "b")}),
+    "ParameterRow": (mm.ParameterRow, {"coefficient": lambda *_: 1.0, "lower": 0.5, "label": "one"}),
+    "MaxMarginRelaxation.with_constraints": (
+        lambda first: mm.MaxMarginRelaxation(DATA, TREE).with_constraints(first),
+        {"first": mm.EntryBounds("a", lower=1e-3)},
+    ),
     "LinearRow": (mm.LinearRow, {"terms": {("a", "b"): 1.0}, "upper": 1.0}),
     "SoftMarginStructure.with_constraints": (
         lambda first: SEARCH.with_constraints(first), {"first": mm.MaxEdges(2)},
@@ -186,6 +194,7 @@ ELSEWHERE = {
     "TradeOff": "made by trade_off",
     "TradeOffPoint": "made by trade_off",
     "ObjectiveTerm": "what terms derive from; each of them is here",
+    "ParameterConstraint": "what limits on tables derive from; each of them is here",
     "StructureConstraint": "what constraints derive from; each of them is here",
     "Preparation": "made by prepare",
     "Result": "made by solve",

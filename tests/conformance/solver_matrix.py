@@ -3,7 +3,7 @@
 from mmbn_opt.programs.base import ProgramKind
 
 MATRICES: dict[ProgramKind, tuple[str, ...]] = {
-    ProgramKind.MIXED_INTEGER: ("highs", "scipy", "scip", "cbc"),
+    ProgramKind.MIXED_INTEGER: ("highs", "scipy", "scip", "cbc", "gurobi", "cplex", "copt", "xpress", "mosek"),
     ProgramKind.IMPLICIT_CONCAVE: ("branch_and_cut", "scip_cuts"),
     ProgramKind.LINEAR_CHOICE: ("subset_search", "branch_and_cut", "scip_cuts"),
     ProgramKind.CONVEX: (
@@ -17,7 +17,10 @@ MATRICES: dict[ProgramKind, tuple[str, ...]] = {
         "scs",
         "highs_lp",
         "ipopt",
+        "copt_cone",
+        "mosek_cone",
     ),
+    ProgramKind.CONVEX_ROWS: ("clarabel", "ecos", "scs", "ipopt", "copt_cone", "mosek_cone"),
     ProgramKind.QUADRATIC: ("clarabel_qp", "proximal_newton"),
     ProgramKind.SEQUENCE: ("first_order", "constraint_generation"),
     ProgramKind.NONLINEAR: (

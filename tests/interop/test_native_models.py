@@ -1,10 +1,21 @@
-"""The same problem as a model of five libraries: equal optima, names shown, a row of one's own added, and back."""
+"""The same problem as a model of five libraries and two files: equal optima, names, rows of one's own, and back."""
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from typer.testing import CliRunner
 
 import mmbn_opt as mm
+from mmbn_opt.cli.app import app
 from mmbn_opt.interop.programs import write_program
+from mmbn_opt.interop.with_linopy import linopy_model
+from mmbn_opt.programs import MixedIntegerProgram
+from mmbn_opt.programs.as_mof import linear_mof
+from tests.mof_reader import Mof
 
 CONSTRAINED = "constrained"
 
@@ -73,7 +84,52 @@ def by_cvxpy(problem, banned=()):
     return model.solve(solver="HIGHS"), x.value
 
 
-WAYS = {"highspy": by_highspy, "scip": by_scip, "pyomo": by_pyomo, "cvxpy": by_cvxpy}
+def by_linopy(problem, banned=()):
+    pytest.importorskip("linopy", reason="linopy is not installed (extra linopy)")
+    model = problem.to_linopy()
+    x, names = model.variables["x"], problem.named_program().column_names
+    if banned:
+        model.add_constraints(x.sel(column=[names[k] for k in banned]).sum() <= 0, name="own")
+    model.solve("highs", output_flag=False)
+    return model.objective.value, x.solution.to_series().to_dict()
+
+
+def by_mof(problem, banned=()):
+    import cvxpy as cp
+
+    with TemporaryDirectory() as folder:
+        read = Mof(problem.to_mof(Path(folder, "problem.mof.json")))
+    own = [cp.sum(read.x[list(banned)]) <= 0] if banned else []
+    value = cp.Problem(read.problem.objective, [*read.problem.constraints, *own]).solve(solver="HIGHS")
+    return value, read.values()
+
+
+def by_mps(problem, banned=()):
+    import highspy
+
+    with TemporaryDirectory() as folder:
+        write_program(problem, Path(folder, "p.mps"), file_format="mps")
+        model = highspy.Highs()
+        model.setOptionValue("output_flag", False)
+        model.readModel(str(Path(folder, "p.mps")))
+        told = json.loads(Path(folder, "p.mps.names.json").read_text())["columns"]
+    if banned:
+        model.addRow(-np.inf, 0.0, len(banned), np.array(banned, dtype=np.int32), np.ones(len(banned)))
+    model.run()
+    values = model.getSolution().col_value
+    at = {model.getColName(k)[1]: values[k] for k in range(len(values))}
+    return model.getInfo().objective_function_value, {entry["name"]: at[there] for there, entry in told.items()}
+
+
+WAYS = {
+    "highspy": by_highspy,
+    "scip": by_scip,
+    "pyomo": by_pyomo,
+    "cvxpy": by_cvxpy,
+    "linopy": by_linopy,
+    "mof": by_mof,
+    "mps": by_mps,
+}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -151,8 +207,71 @@ def test_a_convex_problem_is_handed_over_too():
 
 
 def test_the_written_file_has_the_same_names(problem, tmp_path):
-    import json
-
     write_program(problem, tmp_path / "p.mps", file_format="mps")
     columns = json.loads((tmp_path / "p.mps.names.json").read_text())["columns"]
     assert [entry["name"] for entry in columns.values()] == list(problem.named_program().column_names)
+
+
+def test_a_convex_problem_is_written_by_cones_and_its_values_lead_back_by_name(tmp_path):
+    data = mm.prepare(mm.load_dataset("corral"), "class").data
+    graph = mm.from_edges(data, [("class", "A0"), ("class", "A1"), ("A0", "A1"), ("class", "B0")])
+    for number, shape in enumerate(
+        ({"gamma": 5.0, "normalization": "floor", "min_prob": 0.02}, {"gamma": 3.0}, {"B": 0.01, "min_prob": 1e-3})
+    ):
+        relaxation = mm.MaxMarginRelaxation(data, graph, **shape)
+        best = mm.solve(relaxation, rel_gap=1e-7).bounds.primal_bound
+        read = Mof(relaxation.to_mof(tmp_path / f"{number}.mof.json"))
+        assert read.problem.solve(solver="CLARABEL") == pytest.approx(best, rel=1e-5)
+        assert relaxation.evaluate(relaxation.recover(read.values())) == pytest.approx(best, rel=1e-4)
+        assert read.sets["ExponentialCone"] == len(relaxation.entry_names)
+        assert ("PowerCone" in read.sets) == ("B" in shape)
+        assert "sum[A1 | A0=1, class=0]" in read.rows or "sum[A1 | class=0, A0=1]" in read.rows
+    with pytest.raises(mm.InputError, match="SmoothMargin has neither a row form nor cones, which to_mof could write"):
+        mm.SmoothMargin(data, graph).to_mof(tmp_path / "none.mof.json")
+    assert not (tmp_path / "none.mof.json").exists()
+
+
+@pytest.mark.parametrize("offset", [0.0, -2.5])
+@pytest.mark.parametrize("whole", [[False] * 3, [True] * 3, [True, False, True]])
+def test_both_sides_of_a_row_a_constant_and_whole_numbers_are_kept(tmp_path, offset, whole):
+    program = MixedIntegerProgram(
+        c=np.array([1.0, -2.0, 0.5]),
+        A=sp.csr_array(np.array([[2.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, -1.0], [1.0, 0.0, 0.0]])),
+        row_lower=np.array([0.5, 2.0, -np.inf, -np.inf]),
+        row_upper=np.array([3.5, 2.0, 1.25, np.inf]),
+        col_lower=np.array([0.0, -1.0, -np.inf]),
+        col_upper=np.array([1.0, 3.0, 7.0]),
+        integrality=np.array(whole),
+        offset=offset,
+        column_names=("a | b", "größe", "c"),
+        row_names=("two sides", "equal", "one side", "free"),
+    )
+    best = mm.solve(program).bounds.primal_bound
+    path = tmp_path / "p.mof.json"
+    path.write_text(json.dumps(linear_mof(program)), encoding="utf-8")
+    read = Mof(path)
+    assert read.problem.solve(solver="HIGHS") == pytest.approx(best)
+    assert set(read.rows) == {"two sides", "equal", "one side"}
+    assert read.sets["Interval"] == 1 + (not whole[0]) + 1
+    pytest.importorskip("linopy", reason="linopy is not installed (extra linopy)")
+    model = linopy_model(program)
+    model.solve("highs", output_flag=False)
+    assert model.objective.value == pytest.approx(best)
+    values = {
+        k: v for name in set(model.variables) - {"one"} for k, v in model.variables[name].solution.to_series().items()
+    }
+    assert program.value(np.array([values[name] for name in program.column_names])) == pytest.approx(best)
+    assert program.violation(np.array([values[name] for name in program.column_names])) < 1e-6
+
+
+def test_a_file_of_the_command_line_is_the_same(tmp_path):
+    frame = mm.load_dataset("corral")
+    frame.to_csv(tmp_path / "corral.csv", index=False)
+    out = tmp_path / "c.mof.json"
+    done = CliRunner().invoke(
+        app, ["export", "-d", str(tmp_path / "corral.csv"), "-t", "class", "--format", "mof", "-o", str(out)]
+    )
+    assert done.exit_code == 0, done.output
+    problem = mm.SoftMarginStructure(mm.prepare(frame, "class").data, max_parents=2)
+    assert out.read_bytes() == problem.to_mof(tmp_path / "own.mof.json").read_bytes()
+    assert "written: " in done.output

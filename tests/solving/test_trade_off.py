@@ -6,7 +6,10 @@ import pytest
 
 import mmbn_opt as mm
 from mmbn_opt.results.status import TerminationStatus
+from mmbn_opt.solvers import BranchAndCut
 from mmbn_opt.solving._scouting import scouted
+from mmbn_opt.solving.dispatch import make_job
+from mmbn_opt.solving.settings import SolveSettings
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +115,19 @@ def test_what_is_wrong_is_told(problem, call, words):
     with pytest.raises(mm.InputError) as error:
         call(problem)
     assert words in str(error.value)
+
+
+def test_good_starts_alone_leave_heuristics_out_and_the_engine_looks_less_for_its_own(problem):
+    best = mm.solve(problem)
+    for solver, kept in (
+        ("branch_and_cut", {"heuristic": 0.1}),
+        (BranchAndCut(options={"strong": 4}), {"strong": 4}),
+        ("highs", {}),
+    ):
+        job = make_job(problem, solver, SolveSettings(), starts=best, only_given_starts=True)
+        assert job.only_given_starts
+        assert dict(job.engine.options) == dict(job.settings["options"]) == kept
+        result = job.execute()
+        assert result.bounds.primal_bound == pytest.approx(best.bounds.primal_bound, rel=1e-9)
+        assert {record.source for record in result.trace if record.event == "start"} <= {"empty graph", "given start"}
+    assert dict(make_job(problem, "branch_and_cut", SolveSettings(), starts=best).engine.options) == {}

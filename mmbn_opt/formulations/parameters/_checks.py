@@ -14,7 +14,14 @@ from ...networks.renormalization import renormalize
 from ...networks.structure import Structure
 from ...results.result import Check
 
-__all__ = ["check_degeneracy", "check_floor", "check_renormalization", "check_rows", "check_structure"]
+__all__ = [
+    "check_degeneracy",
+    "check_floor",
+    "check_linear_rows",
+    "check_renormalization",
+    "check_rows",
+    "check_structure",
+]
 
 Model = LogLinearClassifier | BayesianNetwork
 TOLERANCE = 1e-6
@@ -38,6 +45,13 @@ def check_floor(lowest: float, min_prob: float) -> Check:
     return Check(
         "floor", True if above else None, f"smallest entry is {math.exp(lowest):.3g}, the floor {min_prob:.3g}"
     )
+
+
+def check_linear_rows(missed: float, name: str) -> Check:
+    """No linear row is missed; a model from elsewhere may, and is judged at its nearest feasible point."""
+    kept = missed <= TOLERANCE
+    detail = f"all kept, by {missed:.1e} nats at worst" if kept else f"{name} is missed by {missed:.3g} nats"
+    return Check("limits on entries", True if kept else None, detail)
 
 
 def check_renormalization(model: Model) -> Check:

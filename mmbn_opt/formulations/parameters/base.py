@@ -60,6 +60,13 @@ class StructureParameters(DiscreteFormulation):
             )
         refuse_large_network(self.data, self.structure.parents)
 
+    def with_constraints(self, *constraints: Any) -> Any:
+        """Refused by name but for `MaxMarginRelaxation`."""
+        raise InputError(
+            f"{type(self).__name__} takes no constraints on its tables: rows that are linear in logarithms of "
+            "probabilities stay convex only where tables may sum to less than 1, as in MaxMarginRelaxation."
+        )
+
     def _largest_blocks(self) -> str:
         """Names and cells of the three largest tables of the vector."""
         cells = {self.structure.names[v]: prod(self.layout.shape(v)) for v in self.layout.nodes}

@@ -13,11 +13,14 @@ from ..._arrays import FloatArray
 from ...networks.log_linear import LogLinearClassifier
 from ...networks.network import BayesianNetwork
 from ...programs.base import ProgramKind, ProgramSize
+from ...programs.convex_bounds import admissible_multipliers
 from ...programs.markov import MarkovProgram
+from ...results.duals import DualRows
 from ...results.result import Check
 from ...results.status import BoundKind, Sense
 from ..base import Start
 from ._checks import check_structure
+from ._dual_rows import margin_rows
 from ._factor_index import margin_operator
 from .base import StructureParameters
 
@@ -101,6 +104,12 @@ class MaxMarginMarkovNetwork(StructureParameters):
     def prove_bound(self, multipliers: FloatArray) -> float:
         """Lower bound of the optimum, computed afresh from multipliers (``multipliers`` of a result)."""
         return self.program.dual_value(multipliers)
+
+    def dual_rows(self, multipliers: FloatArray, solution: FloatArray) -> tuple[DualRows, ...]:
+        """Margins, each with its weight in the bound."""
+        margins = self.program.margins
+        y = admissible_multipliers(np.array(multipliers), margins.labels, self.C * margins.weight)
+        return (margin_rows(self.program, self.data, solution, y, 1.0),)
 
     def recover(self, solution: FloatArray) -> LogLinearClassifier:
         """Classifier of a vector."""

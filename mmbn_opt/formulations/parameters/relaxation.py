@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -17,14 +17,26 @@ from ...networks.network import BayesianNetwork
 from ...networks.smoothing import as_smoothing
 from ...programs.base import ProgramKind, ProgramSize
 from ...programs.convex import ConvexProgram
+from ...programs.log_rows import LogRows
 from ...programs.mixed_integer import MixedIntegerProgram
+from ...results.duals import DualRows
 from ...results.result import Check
 from ...results.status import BoundKind, Sense
 from ..base import Start
 from ..checks import in_time
-from ._checks import check_degeneracy, check_floor, check_renormalization, check_rows, check_structure
+from ..given_values import given_values
+from ._checks import (
+    check_degeneracy,
+    check_floor,
+    check_linear_rows,
+    check_renormalization,
+    check_rows,
+    check_structure,
+)
+from ._dual_rows import entry_names, limit_rows, margin_rows, table_rows
 from ._factor_index import margin_operator
 from .base import StructureParameters
+from .log_entries import ParameterConstraint, kept_point, largest_violation, linear_rows
 
 __all__ = ["MaxMarginRelaxation", "Normalization"]
 
@@ -79,6 +91,8 @@ class MaxMarginRelaxation(StructureParameters):
         Of the counts of the likelihood term and of the maximum-likelihood start.
     max_nonzeros, max_parameters : int
         Sizes above which the call is refused (the first only where a matrix is needed).
+    constraints : tuple of ParameterConstraint
+        Linear rows on w, see `with_constraints`; solvers that take them are "clarabel", "ecos", "scs" and "ipopt".
 
     Examples
     --------
@@ -99,6 +113,7 @@ class MaxMarginRelaxation(StructureParameters):
     alpha: float = 0.03
     min_prob: float = 1e-6
     max_nonzeros: int = field(default=30_000_000, kw_only=True)
+    constraints: tuple[ParameterConstraint, ...] = field(default=(), kw_only=True)
 
     title: ClassVar[str] = "Convex relaxation"
     value_name: ClassVar[str] = "Objective: missed margins, nats"
@@ -120,6 +135,8 @@ class MaxMarginRelaxation(StructureParameters):
         if self.normalization == "hybrid":
             checked_number("alpha", self.alpha, **_POSITIVE)
         super().__post_init__()
+        object.__setattr__(self, "constraints", tuple(self.constraints))
+        _ = self.log_rows  # checks names
         if self.normalization != "published":
             most = max(self.data.cardinalities[v] for v in self.layout.nodes)
             if not is_number(self.min_prob) or not 0 < self.min_prob < 1 / most:
@@ -127,6 +144,48 @@ class MaxMarginRelaxation(StructureParameters):
                     f"min_prob must lie in (0, 1/{most}), since a row of {most} states has to sum to at most 1; "
                     f"got {self.min_prob!r}."
                 )
+
+    def with_constraints(self, *constraints: ParameterConstraint) -> "MaxMarginRelaxation":
+        """A copy whose log-parameters keep these constraints, and those that there are already.
+
+        The program stays convex: each is a linear row, whose multiplier shifts what the proof's closed form is of.
+
+        Parameters
+        ----------
+        *constraints : ParameterConstraint
+            `EntryBounds`, `MonotoneEntries`, `TiedTables`, `ParameterRow`, or one's own.
+
+        Raises
+        ------
+        InputError
+            For unknown nodes and states. Constraints that contradict each other are found by `solve`.
+
+        Examples
+        --------
+        >>> import mmbn_opt as mm
+        >>> rows = [["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"]]
+        >>> data = mm.DiscreteDataset.from_arrays(rows * 5, [0, 1, 1, 1] * 5)
+        >>> problem = mm.MaxMarginRelaxation(data, mm.naive_bayes(data), gamma=2.0, normalization="floor")
+        >>> tied = problem.with_constraints(mm.TiedTables(("x0", "x1")), mm.EntryBounds("class", 0, upper=0.2))
+        >>> table = mm.solve(tied, rel_gap=1e-6).model.log_factors
+        >>> bool(abs(table[0] - table[1]).max() < 1e-9), bool(table[2][0, 0] <= np.log(0.2))
+        (True, True)
+        """
+        return replace(self, constraints=(*self.constraints, *constraints))
+
+    @cached_property
+    def log_rows(self) -> LogRows | None:
+        """The constraints as linear rows; None where there are none."""
+        return linear_rows(self.constraints, self.layout, self.data)
+
+    @property
+    def kinds(self) -> frozenset[ProgramKind]:
+        """With constraints, the kind that has linear rows."""
+        return self.emits if self.log_rows is None else frozenset({ProgramKind.CONVEX_ROWS})
+
+    @property
+    def _default_kind(self) -> ProgramKind:
+        return next(iter(self.kinds))
 
     # -- the pieces ---------------------------------------------------------------------------------------------
 
@@ -160,6 +219,7 @@ class MaxMarginRelaxation(StructureParameters):
             linear=self.linear,
             log_floor=self.log_floor,
             max_nonzeros=self.max_nonzeros,
+            rows=self.log_rows,
         )
 
     def estimate_size(self, kind: ProgramKind = ProgramKind.CONVEX) -> ProgramSize:
@@ -198,19 +258,41 @@ class MaxMarginRelaxation(StructureParameters):
         """
         return self.program.dual_value(multipliers)
 
+    def dual_rows(self, multipliers: FloatArray, solution: FloatArray) -> tuple[DualRows, ...]:
+        """Margins, sums of the CPT rows and floors, each with its weight in the bound."""
+        program = self.program
+        y, z = program.unpacked(multipliers)
+        margins = margin_rows(program, self.data, solution, y, program.loss_weight)
+        parts = (margins, *table_rows(program, self.layout, self.data, solution, multipliers))
+        return parts if self.log_rows is None else (*parts, limit_rows(self.log_rows, solution, z, program.loss_weight))
+
     # -- models and vectors -------------------------------------------------------------------------------------
 
-    def recover(self, solution: FloatArray) -> LogLinearClassifier:
-        """Classifier of a vector, its rows as they are (`LogLinearClassifier.normalize` makes a network of it)."""
-        return self.log_linear(solution)
+    @cached_property
+    def entry_names(self) -> tuple[str, ...]:
+        """Of the log-parameters: ``log P[age=old | class=yes, sex=m]``."""
+        return entry_names(self.layout, self.data)
+
+    def recover(self, solution: Any) -> LogLinearClassifier:
+        """Classifier of a vector, its rows as they are (`LogLinearClassifier.normalize` makes a network of it).
+
+        Parameters
+        ----------
+        solution : float64 array (n,), list, or mapping from names (`entry_names`)
+        """
+        known = isinstance(solution, np.ndarray)  # names are made only where they are asked for
+        return self.log_linear(solution if known else given_values(solution, self.entry_names))
 
     def encode(self, model: Model, kind: ProgramKind = ProgramKind.CONVEX) -> FloatArray:
         """Log-parameters of a model on this structure; the nearest feasible ones where it is outside (a floor)."""
         return self.program.project(self.log_parameters(model, max(self.log_floor, _LOG_ZERO)))
 
     def trivial_start(self) -> Start:
-        """The maximum-likelihood network, lifted to the floor."""
-        return Start(self.recover(self.encode(self.maximum_likelihood)), "maximum likelihood")
+        """The maximum-likelihood network, lifted to the floor and moved to where the constraints are kept."""
+        w = self.encode(self.maximum_likelihood)
+        if self.constraints:
+            w = kept_point(self.constraints, self.layout, self.data, w, self.log_floor)
+        return Start(self.recover(w), "maximum likelihood")
 
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
         """Nothing beyond maximum likelihood: the program is convex."""
@@ -245,6 +327,9 @@ class MaxMarginRelaxation(StructureParameters):
         checks = [check_structure(self.structure, model), check_rows([tables[v] for v in self.layout.nodes])]
         if self.normalization != "published":
             checks.append(check_floor(min(float(tables[v].min()) for v in self.layout.nodes), self.min_prob))
+        if self.log_rows is not None:
+            w = np.concatenate([tables[v].ravel() for v in self.layout.nodes])
+            checks.append(check_linear_rows(*largest_violation(self.log_rows, w)))
         checks += in_time("renormalization", lambda: check_renormalization(model))
         if self.normalization == "published":
             margins = self.program.margins.margins(self.encode(model)).min(axis=1)

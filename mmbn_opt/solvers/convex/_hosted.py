@@ -36,7 +36,7 @@ class HostedConvexSolver(Solver):
 
     isolate: bool | None = None
 
-    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX})
+    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX, ProgramKind.CONVEX_ROWS})
     engine: ClassVar[str]
 
     def _wants_child(self) -> bool:

@@ -90,12 +90,13 @@ def run(job: EngineJob[ConvexProgram], link: EngineLink) -> EngineAnswer:
     w = np.array([value[id(written.model.w[i])] for i in range(program.margins.n_parameters)])
     # CasADi's multiplier of a lower bound is negative.
     y = -np.array([dual[id(written.model.margin[r])] for r in range(len(written.sample))])
+    z = -np.array([dual[id(written.model.row[i])] for i in range(_own_rows(program))])
     return EngineAnswer(
         _STATUS.get(answer.status, TerminationStatus.NUMERICAL_ERROR),
         answer.status,
         w,
         iterations=answer.iterations,
-        multipliers=written.multipliers(program, y),
+        multipliers=written.multipliers(program, y, z),
         stats={
             "raw_objective": answer.objective * written.scale,
             "iteration_trace": answer.trace,
@@ -107,21 +108,26 @@ def _run_executable(program: ConvexProgram, written: Any, options: Mapping[str, 
     answer = solve_model(written.model, options)
     w = np.array([written.model.w[i].value for i in range(program.margins.n_parameters)], dtype=np.float64)
     y = np.array([written.model.dual.get(written.model.margin[r], 0.0) for r in range(len(written.sample))])
+    z = np.array([written.model.dual.get(written.model.row[i], 0.0) for i in range(_own_rows(program))])
     # Rows of one direction have multipliers of one sign, whichever the interface gives them.
-    y = y if y.sum() >= 0 else -y
+    y, z = (y, z) if y.sum() >= 0 else (-y, -z)
     objective = written.model.objective.expr()
     return EngineAnswer(
         _STATUS.get(answer.status, TerminationStatus.NUMERICAL_ERROR),
         answer.status,
         w,
         iterations=len(answer.iterations) - 1 if answer.iterations else None,
-        multipliers=written.multipliers(program, y),
+        multipliers=written.multipliers(program, y, z),
         stats={
             "raw_objective": float(objective) * written.scale,
             "iteration_trace": answer.iterations,
             "executable": executable(),
         },
     )
+
+
+def _own_rows(program: ConvexProgram) -> int:
+    return 0 if program.rows is None else len(program.rows.names)
 
 
 @cache

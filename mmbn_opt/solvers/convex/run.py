@@ -58,7 +58,8 @@ class ConvexRun(Journal):
         budget = Budget(solver.time_limit)
         if not isinstance(program, _KNOWN) or program.kind not in solver.accepts:
             accepted = " and ".join(sorted(f"{kind}s" for kind in solver.accepts))
-            raise InputError(f"{solver.title} solves {accepted}, got {type(program).__name__}.")
+            given = f"a {program.kind}" if isinstance(program, _KNOWN) else type(program).__name__
+            raise InputError(f"{solver.title} solves {accepted}, got {given}.")
         if start is not None and np.shape(start) != (program.size.columns,):
             raise InputError(
                 f"the start has shape {np.shape(start)}, but the program has {program.size.columns} parameters."

@@ -13,6 +13,7 @@ from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.nonlinear import NonlinearProgram
 from mmbn_opt.results.status import SolutionStatus, TerminationStatus
+from mmbn_opt.solvers.convex._hosted import HostedConvexSolver
 from mmbn_opt.solvers.convex.chain import ConvexChainSolver
 from mmbn_opt.solvers.convex.cvxpy_conic import ClarabelSolver, EcosSolver, ScsSolver
 from mmbn_opt.solvers.convex.first_order import FirstOrderSolver
@@ -230,7 +231,8 @@ def test_wrong_programs_and_starts_are_refused(solver):
     with pytest.raises(InputError, match=r"start has shape \(3,\)"):
         solver().solve(PROBLEMS[0].build(), start=np.zeros(3))
     also = {ProximalNewtonSolver: {ProgramKind.QUADRATIC}, FirstOrderSolver: {ProgramKind.SEQUENCE}}
-    assert solver.accepts == {ProgramKind.CONVEX} | also.get(solver, set())
+    rows = {ProgramKind.CONVEX_ROWS} if issubclass(solver, HostedConvexSolver) else set()
+    assert solver.accepts == {ProgramKind.CONVEX} | rows | also.get(solver, set())
     assert solver.is_available()
     assert solver.version()
 
