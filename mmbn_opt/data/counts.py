@@ -33,21 +33,24 @@ MAX_NETWORK_CELLS = 50_000_000
 _BLOCK_STEPS = 2e7
 """Elementary steps between two looks at the clock: some 50 ms."""
 
+_BLOCK_ROWS = 1 << 20
+"""Rows that are counted at a time: what is made of them on the way stays small."""
+
 _LARGEST_KEPT = 1_000_000
 
 _LARGEST_LOOKUP = 1_000_000
 """Entries of a table of ``n log n``; above, the logarithm is taken each time."""
 
 
-def joint_codes(data: DiscreteDataset, nodes: Sequence[int]) -> NDArray[np.int64]:
-    """Mixed-radix code of the given nodes in every row, shape (n_samples,); the last node varies fastest.
+def joint_codes(data: DiscreteDataset, nodes: Sequence[int], rows: slice = slice(None)) -> NDArray[np.int64]:
+    """Mixed-radix code of the given nodes in every one of some rows, shape (n_rows,); the last node varies fastest.
 
     Node ``n_features`` is the class.
     """
-    code = np.zeros(data.n_samples, dtype=np.int64)
+    code = np.zeros(len(data.target_codes[rows]), dtype=np.int64)
     card = data.cardinalities
     for node in nodes:
-        values = data.target_codes if node == data.n_features else data.codes[:, node]
+        values = data.target_codes[rows] if node == data.n_features else data.codes[rows, node]
         code *= card[node]
         code += values
     return code
@@ -71,8 +74,11 @@ def contingency(data: DiscreteDataset, nodes: Sequence[int]) -> FloatArray:
     shape = tuple(card[node] for node in nodes)
     cells = prod(shape)
     _refuse_table(data, nodes, cells)
-    counts = np.bincount(joint_codes(data, nodes), weights=data.sample_weight, minlength=cells)
-    return np.asarray(counts, dtype=np.float64).reshape(shape)
+    counts = np.zeros(cells)
+    for start in range(0, max(1, data.n_samples), _BLOCK_ROWS):
+        rows = slice(start, start + _BLOCK_ROWS)
+        counts += np.bincount(joint_codes(data, nodes, rows), weights=data.sample_weight[rows], minlength=cells)
+    return counts.reshape(shape)
 
 
 class KeptCounts:
