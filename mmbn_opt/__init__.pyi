@@ -48,6 +48,7 @@ from mmbn_opt.heuristics import restrict_candidates as restrict_candidates
 from mmbn_opt.heuristics import tan_cmi as tan_cmi
 from mmbn_opt.heuristics import tan_cr as tan_cr
 from mmbn_opt.interop.models import load_model as load_model
+from mmbn_opt.interop.predicting import predict_file as predict_file
 from mmbn_opt.interop.saved_run import load_run as load_run
 from mmbn_opt.mixtures.classifier import MixtureClassifier as MixtureClassifier
 from mmbn_opt.networks.constraints import DegreeLimit as DegreeLimit

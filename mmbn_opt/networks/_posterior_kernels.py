@@ -14,7 +14,12 @@ _BLOCK = 1024
 
 @kernel(nogil=True)
 def add_factors(
-    codes: NDArray[np.integer[Any]], members: IntArray, card: IntArray, tables: FloatArray, ends: IntArray, out: FloatArray
+    codes: NDArray[np.integer[Any]],
+    members: IntArray,
+    card: IntArray,
+    tables: FloatArray,
+    ends: IntArray,
+    out: FloatArray,
 ) -> None:
     """Fill `out` with the sum of the factors, in their order, for every row and class.
 

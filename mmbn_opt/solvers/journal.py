@@ -160,7 +160,7 @@ class Journal:
 
     @contextmanager
     def until_ended(self, *numerical: type[Exception]) -> Iterator[list[Ended]]:
-        """A block that `Ended`, a limit, KeyboardInterrupt and errors of the kind `numerical` end; the list says how."""
+        """A block that `Ended`, a limit, KeyboardInterrupt and errors of kind `numerical` end; the list says how."""
         ends: list[Ended] = []
         with until_interrupted() as cut:
             try:
