@@ -174,7 +174,7 @@ class _Work:
         if isinstance(self.fitted, BayesianNetwork):
             return self.fitted.target.encode(labels, unseen="missing").astype(np.int64)
         numbers = labels.map({label: code for code, label in enumerate(self._states)}).fillna(-1)
-        return numbers.to_numpy(dtype=np.int64)
+        return np.asarray(numbers, dtype=np.int64)
 
     def told(self) -> FilePrediction:
         """What there is to tell."""

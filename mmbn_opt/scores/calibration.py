@@ -282,8 +282,7 @@ def _gaps(proba: FloatArray, codes: NDArray[np.integer], weight: FloatArray, bin
     """What probabilities exceed right answers by in each bin."""
     sure, right = proba.max(axis=1), proba.argmax(axis=1) == codes
     bin_of = np.minimum((sure * bins).astype(np.intp), bins - 1)
-    gaps: FloatArray = np.bincount(bin_of, weights=weight * (sure - right), minlength=bins)
-    return gaps
+    return np.asarray(np.bincount(bin_of, weights=weight * (sure - right), minlength=bins), dtype=np.float64)
 
 
 class ReliabilitySums:
@@ -301,7 +300,7 @@ class ReliabilitySums:
     def __init__(self) -> None:
         self._rows, self._loss, self._gaps = 0, 0.0, np.zeros(_BINS)
 
-    def add(self, log_proba: FloatArray, codes: NDArray[np.integer]) -> None:
+    def add(self, log_proba: FloatArray, codes: IntArray) -> None:
         """Take rows with the numbers of their classes, as `log_loss` takes them."""
         self._rows += len(codes)
         self._loss += len(codes) * log_loss(log_proba, codes)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import pandas as pd
 
@@ -217,7 +217,7 @@ def _opened(source: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
             return
         try:
             with gzip.open(file) as unpacked:
-                yield unpacked, file
+                yield cast(IO[bytes], unpacked), file
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise FormatError(
                 f"{source}: the gzip stream is damaged ({error}). Copy or download the file again."
