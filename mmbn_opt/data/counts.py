@@ -127,11 +127,11 @@ class KeptCounts:
         return table.transpose([key.index(node) for node in nodes])
 
 
-def narrow_columns(data: DiscreteDataset) -> NDArray[np.unsignedinteger[Any]]:
-    """Codes of all nodes, the class last, shape (n_features + 1, n_samples), in the narrowest type that holds them."""
-    kind = np.min_scalar_type(max(data.cardinalities) - 1)
-    columns: NDArray[np.unsignedinteger[Any]] = np.empty((data.n_features + 1, data.n_samples), dtype=kind)
-    columns[:-1], columns[-1] = data.codes.T, data.target_codes
+def narrow_columns(data: DiscreteDataset, rows: slice = slice(None)) -> NDArray[np.unsignedinteger[Any]]:
+    """Codes of all nodes, the class last, shape (n_features + 1, n_rows), in the narrowest type that holds them."""
+    kind, labels = np.min_scalar_type(max(data.cardinalities) - 1), data.target_codes[rows]
+    columns: NDArray[np.unsignedinteger[Any]] = np.empty((data.n_features + 1, len(labels)), dtype=kind)
+    columns[:-1], columns[-1] = data.codes[rows].T, labels
     return columns
 
 
@@ -171,6 +171,8 @@ def sums_over_cells(data: DiscreteDataset, sets: NDArray[np.int32], ess: float |
         return np.zeros(0)
     largest = int(np.argmax(cells))
     _refuse_table(data, [int(node) for node in sets[largest] if node >= 0], int(cells[largest]))
+    if data.n_samples > _BLOCK_ROWS:
+        return _sums_of_many_rows(data, sets, cells, ess)
     from scipy.special import xlogy  # deferred: it loads for a quarter of a second, and every command imports this
 
     from mmbn_opt.data._count_kernels import cell_sums
@@ -190,6 +192,36 @@ def sums_over_cells(data: DiscreteDataset, sets: NDArray[np.int32], ess: float |
         end = max(done + 1, int(np.searchsorted(steps, reached + _BLOCK_STEPS, side="right")))
         block = np.ascontiguousarray(wide[done:end])
         sums[done:end] = cell_sums(columns, card, weight, block, pseudo[done:end], numbers, counted)
+        done = end
+    return sums
+
+
+def _sums_of_many_rows(
+    data: DiscreteDataset, sets: NDArray[np.int32], cells: FloatArray, ess: float | None
+) -> FloatArray:
+    """`sums_over_cells` by counts that grow block by block: the columns of a block of rows are in memory at a time."""
+    from scipy.special import gammaln, xlogy
+
+    from mmbn_opt.data._count_kernels import add_to_cells
+
+    card, sums, done = np.array(data.cardinalities, dtype=np.int64), np.empty(len(sets)), 0
+    ends = np.cumsum(cells)
+    while done < len(sets):
+        begin = ends[done - 1] if done else 0.0
+        end = max(done + 1, int(np.searchsorted(ends, begin + MAX_TABLE_CELLS, side="right")))
+        counts = [np.zeros(int(size)) for size in cells[done:end]]
+        nodes = [members[members >= 0].astype(np.int64) for members in sets[done:end]]
+        for start in range(0, data.n_samples, _BLOCK_ROWS):
+            rows = slice(start, start + _BLOCK_ROWS)
+            columns, weight = narrow_columns(data, rows), np.ascontiguousarray(data.sample_weight[rows])
+            for members, table in zip(nodes, counts, strict=True):
+                leave_in_time()
+                add_to_cells(columns, members, card, weight, table)
+        for place, table in enumerate(counts, start=done):
+            found = table[table > 0]
+            pseudo = 0.0 if ess is None else ess / cells[place]
+            terms = xlogy(found, found) if ess is None else gammaln(found + pseudo) - gammaln(pseudo)
+            sums[place] = terms.sum()
         done = end
     return sums
 
