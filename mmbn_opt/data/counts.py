@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import leave_in_time
+from mmbn_opt.data.block_counts import BLOCK_ROWS, columns_of_block, counted
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import SizeLimitError
 
@@ -33,24 +34,21 @@ MAX_NETWORK_CELLS = 50_000_000
 _BLOCK_STEPS = 2e7
 """Elementary steps between two looks at the clock: some 50 ms."""
 
-_BLOCK_ROWS = 1 << 20
-"""Rows that are counted at a time: what is made of them on the way stays small."""
-
 _LARGEST_KEPT = 1_000_000
 
 _LARGEST_LOOKUP = 1_000_000
 """Entries of a table of ``n log n``; above, the logarithm is taken each time."""
 
 
-def joint_codes(data: DiscreteDataset, nodes: Sequence[int], rows: slice = slice(None)) -> NDArray[np.int64]:
-    """Mixed-radix code of the given nodes in every one of some rows, shape (n_rows,); the last node varies fastest.
+def joint_codes(data: DiscreteDataset, nodes: Sequence[int]) -> NDArray[np.int64]:
+    """Mixed-radix code of the given nodes in every row, shape (n_samples,); the last node varies fastest.
 
     Node ``n_features`` is the class.
     """
-    code = np.zeros(len(data.target_codes[rows]), dtype=np.int64)
+    code = np.zeros(data.n_samples, dtype=np.int64)
     card = data.cardinalities
     for node in nodes:
-        values = data.target_codes[rows] if node == data.n_features else data.codes[rows, node]
+        values = data.target_codes if node == data.n_features else data.codes[:, node]
         code *= card[node]
         code += values
     return code
@@ -74,11 +72,10 @@ def contingency(data: DiscreteDataset, nodes: Sequence[int]) -> FloatArray:
     shape = tuple(card[node] for node in nodes)
     cells = prod(shape)
     _refuse_table(data, nodes, cells)
-    counts = np.zeros(cells)
-    for start in range(0, max(1, data.n_samples), _BLOCK_ROWS):
-        rows = slice(start, start + _BLOCK_ROWS)
-        counts += np.bincount(joint_codes(data, nodes, rows), weights=data.sample_weight[rows], minlength=cells)
-    return counts.reshape(shape)
+    if data.n_samples > BLOCK_ROWS:
+        return counted(data, [np.array(nodes, dtype=np.int64)])[0].reshape(shape)
+    counts = np.bincount(joint_codes(data, nodes), weights=data.sample_weight, minlength=cells)
+    return np.asarray(counts, dtype=np.float64).reshape(shape)
 
 
 class KeptCounts:
@@ -127,12 +124,9 @@ class KeptCounts:
         return table.transpose([key.index(node) for node in nodes])
 
 
-def narrow_columns(data: DiscreteDataset, rows: slice = slice(None)) -> NDArray[np.unsignedinteger[Any]]:
-    """Codes of all nodes, the class last, shape (n_features + 1, n_rows), in the narrowest type that holds them."""
-    kind, labels = np.min_scalar_type(max(data.cardinalities) - 1), data.target_codes[rows]
-    columns: NDArray[np.unsignedinteger[Any]] = np.empty((data.n_features + 1, len(labels)), dtype=kind)
-    columns[:-1], columns[-1] = data.codes[rows].T, labels
-    return columns
+def narrow_columns(data: DiscreteDataset) -> NDArray[np.unsignedinteger[Any]]:
+    """Codes of all nodes, the class last, shape (n_features + 1, n_samples), in the narrowest type that holds them."""
+    return columns_of_block(data.codes, data.target_codes, data.cardinalities)
 
 
 def sums_over_cells(data: DiscreteDataset, sets: NDArray[np.int32], ess: float | None = None) -> FloatArray:
@@ -171,7 +165,7 @@ def sums_over_cells(data: DiscreteDataset, sets: NDArray[np.int32], ess: float |
         return np.zeros(0)
     largest = int(np.argmax(cells))
     _refuse_table(data, [int(node) for node in sets[largest] if node >= 0], int(cells[largest]))
-    if data.n_samples > _BLOCK_ROWS:
+    if data.n_samples > BLOCK_ROWS:
         return _sums_of_many_rows(data, sets, cells, ess)
     from scipy.special import xlogy  # deferred: it loads for a quarter of a second, and every command imports this
 
@@ -202,22 +196,12 @@ def _sums_of_many_rows(
     """`sums_over_cells` by counts that grow block by block: the columns of a block of rows are in memory at a time."""
     from scipy.special import gammaln, xlogy
 
-    from mmbn_opt.data._count_kernels import add_to_cells
-
-    card, sums, done = np.array(data.cardinalities, dtype=np.int64), np.empty(len(sets)), 0
-    ends = np.cumsum(cells)
+    sums, done, ends = np.empty(len(sets)), 0, np.cumsum(cells)
     while done < len(sets):
         begin = ends[done - 1] if done else 0.0
         end = max(done + 1, int(np.searchsorted(ends, begin + MAX_TABLE_CELLS, side="right")))
-        counts = [np.zeros(int(size)) for size in cells[done:end]]
         nodes = [members[members >= 0].astype(np.int64) for members in sets[done:end]]
-        for start in range(0, data.n_samples, _BLOCK_ROWS):
-            rows = slice(start, start + _BLOCK_ROWS)
-            columns, weight = narrow_columns(data, rows), np.ascontiguousarray(data.sample_weight[rows])
-            for members, table in zip(nodes, counts, strict=True):
-                leave_in_time()
-                add_to_cells(columns, members, card, weight, table)
-        for place, table in enumerate(counts, start=done):
+        for place, table in enumerate(counted(data, nodes), start=done):
             found = table[table > 0]
             pseudo = 0.0 if ess is None else ess / cells[place]
             terms = xlogy(found, found) if ess is None else gammaln(found + pseudo) - gammaln(pseudo)

@@ -27,6 +27,11 @@ class MappedDataset(DiscreteDataset):
     set is used. A `subset` is in memory.
     """
 
+    @property
+    def file(self) -> str:
+        """The file that the codes lie in, a row a column of the table, the class last."""
+        return str(self.codes.filename)  # type: ignore[attr-defined]
+
     def aggregate(self) -> DiscreteDataset:
         """The data set itself: to merge rows takes several times the memory of their codes."""
         return self
