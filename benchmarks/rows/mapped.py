@@ -1,8 +1,8 @@
 """A folder of Parquet files whose codes are kept in a file: seconds of the processor and the most memory of each task.
 
 Reading and coding, naive Bayes, TAN, and the best structure by BIC. The memory is that of the process alone: pages of
-mapped files that the system keeps as long as it has room are counted apart. With ``--workers 2`` a local Dask cluster of
-as many workers of 3 GB counts; their seconds are in ``sec`` alone.
+mapped files that the system keeps as long as it has room are counted apart. With ``--workers 2`` a local Dask cluster
+of as many workers of 3 GB counts; their seconds are in ``sec`` alone.
 
 Usage: ``python benchmarks/rows/mapped.py [--rows 5000000] [--parents 2] [--skip bic] [--workers 2] [--in FOLDER]``.
 """

@@ -20,6 +20,9 @@ __all__ = ["BLOCK_ROWS", "columns_of_block", "counted", "counting_on"]
 BLOCK_ROWS = 1 << 20
 """Rows that are counted at a time: what is made of them on the way stays small."""
 
+_KEPT_CELLS = 10_000_000
+"""Of the tables of a data set in a file that are kept: 80 MB."""
+
 _LOOK_SEC = 0.02
 """Between two looks at a cluster that counts, and at the clock."""
 
@@ -85,6 +88,28 @@ def counted(data: DiscreteDataset, sets: Sequence[IntArray]) -> list[FloatArray]
     >>> [table.tolist() for table in counted(data, [np.array([0, 1]), np.array([1])])]
     [[1.0, 1.0, 0.0, 1.0], [1.0, 2.0]]
     """
+    return _kept(data, sets) if isinstance(data, MappedDataset) else _counted(data, sets)
+
+
+def _kept(data: MappedDataset, sets: Sequence[IntArray]) -> list[FloatArray]:
+    """Tables of data in a file, of which each is counted once, in whatever order its nodes are asked for."""
+    keys = [tuple(sorted(nodes.tolist())) for nodes in sets]
+    new = [key for key in dict.fromkeys(keys) if key not in data.tables]
+    found = dict(zip(new, _counted(data, [np.array(key, dtype=np.int64) for key in new]), strict=True)) if new else {}
+    answers = []
+    for nodes, key in zip(sets, keys, strict=True):
+        table = found[key] if key in found else data.tables[key]
+        axes = [key.index(node) for node in nodes.tolist()]
+        answers.append(table.reshape([data.cardinalities[node] for node in key]).transpose(axes).ravel())
+    room = _KEPT_CELLS - sum(table.size for table in data.tables.values())
+    for key, table in found.items():
+        if table.size <= room:
+            data.tables[key] = table
+            room -= table.size
+    return answers
+
+
+def _counted(data: DiscreteDataset, sets: Sequence[IntArray]) -> list[FloatArray]:
     client = _client.get()
     if client is not None and isinstance(data, MappedDataset):
         return _counted_by(client, data, sets)

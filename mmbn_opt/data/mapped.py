@@ -1,12 +1,14 @@
 """Discrete data whose codes lie in a file: tables of which only one column fits into memory."""
 
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import leave_in_time
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
@@ -31,6 +33,11 @@ class MappedDataset(DiscreteDataset):
     def file(self) -> str:
         """The file that the codes lie in, a row a column of the table, the class last."""
         return str(self.codes.filename)  # type: ignore[attr-defined]
+
+    @cached_property
+    def tables(self) -> dict[tuple[int, ...], FloatArray]:
+        """Tables that were counted before, flat, by their nodes in ascending order."""
+        return {}
 
     def aggregate(self) -> DiscreteDataset:
         """The data set itself: to merge rows takes several times the memory of their codes."""

@@ -38,6 +38,7 @@ def mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> mm.DiscreteDatase
 @pytest.mark.slow
 def test_structures_and_tables_are_the_same_to_the_last_digit(client: object, mapped: mm.DiscreteDataset) -> None:
     def learned() -> tuple[object, ...]:
+        mapped.tables.clear()
         tree = mm.BayesianNetwork.fit(mm.tan_cmi(mapped), mapped)
         best = mm.solve(mm.DecomposableStructure(mapped, score="bic"))
         return tree.structure, [t.tobytes() for t in tree.log_cpts], best.model.structure, best.bounds.primal_bound

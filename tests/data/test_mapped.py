@@ -132,3 +132,20 @@ def test_a_subset_is_in_memory(tmp_path: Path) -> None:
     assert part.codes.dtype == np.int32
     assert (part.codes == mapped.codes[::3]).all()
     assert part.aggregate().total_weight == 300
+
+
+@pytest.mark.usefixtures("short_blocks")
+def test_a_table_is_counted_once_in_whatever_order_its_nodes_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merged, mapped = both(table(), tmp_path)
+    passes = []
+    usual = block_counts.columns_of_block
+    monkeypatch.setattr(block_counts, "columns_of_block", lambda *given: passes.append(given) or usual(*given))
+    for nodes in ([0, 3, 4], [4, 0, 3], [3, 4, 0]):
+        assert (counts.contingency(mapped, nodes) == counts.contingency(merged, nodes)).all()
+    of_mapped = [given for given in passes if given[0] is mapped.codes]
+    assert len(of_mapped) == 15  # blocks of 64 rows
+    monkeypatch.setattr(block_counts, "_KEPT_CELLS", 0)
+    assert (counts.contingency(mapped, [1, 2]) == counts.contingency(merged, [1, 2])).all()
+    assert (1, 2) not in mapped.tables
