@@ -1,5 +1,6 @@
 from mmbn_opt.comparison import Comparison as Comparison
 from mmbn_opt.comparison import compare as compare
+from mmbn_opt.data.block_counts import counting_on as counting_on
 from mmbn_opt.data.datasets import dataset_names as dataset_names
 from mmbn_opt.data.datasets import load_dataset as load_dataset
 from mmbn_opt.data.datasets import load_openml as load_openml
@@ -53,6 +54,7 @@ from mmbn_opt.heuristics import restrict_candidates as restrict_candidates
 from mmbn_opt.heuristics import tan_cmi as tan_cmi
 from mmbn_opt.heuristics import tan_cr as tan_cr
 from mmbn_opt.interop.models import load_model as load_model
+from mmbn_opt.interop.predicting import predict_file as predict_file
 from mmbn_opt.interop.saved_run import load_run as load_run
 from mmbn_opt.mixtures.classifier import MixtureClassifier as MixtureClassifier
 from mmbn_opt.networks.constraints import DegreeLimit as DegreeLimit

@@ -47,6 +47,7 @@ _DELEGATES = {
     "save_calibrated": "mmbn_opt.interop.calibrated_json",
     "save_mixture": "mmbn_opt.interop.mixture_json",
     "load_mixture": "mmbn_opt.interop.mixture_json",
+    "predict_file": "mmbn_opt.interop.predicting",
     "make_scorer": "mmbn_opt.interop.scorer",
     "write_scorer": "mmbn_opt.interop.scorer",
     "write_xmlbif": "mmbn_opt.interop.xmlbif",

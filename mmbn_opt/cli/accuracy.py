@@ -11,7 +11,7 @@ from mmbn_opt._budget import leave_in_time
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HeldOut", "Judged", "Rate", "rate_of", "reliability_of"]
+__all__ = ["HeldOut", "Judged", "Rate", "rate_of"]
 
 
 _Answers = tuple[Any, Any, Any, list[Any]]
@@ -55,20 +55,6 @@ def rate_of(model: Any, frame: "pd.DataFrame", probabilities: Any = None, *, nam
     name : str
     """
     return _rate(_answers(model, frame, probabilities), name)
-
-
-def reliability_of(model: Any, frame: "pd.DataFrame", probabilities: Any) -> Any:
-    """The `Reliability` of a model's probabilities on the rows that have a label; None where there are none."""
-    import numpy as np
-
-    from mmbn_opt.scores.calibration import Reliability
-
-    answers = _answers(model, frame, probabilities)
-    if answers is None:
-        return None
-    truth, _, labelled, _ = answers
-    with np.errstate(divide="ignore"):
-        return Reliability.of(np.log(probabilities[labelled]), truth[labelled].astype(np.int64))
 
 
 def _rate(answers: _Answers | None, name: str) -> Rate | None:

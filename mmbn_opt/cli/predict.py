@@ -66,18 +66,12 @@ def predict(
     quiet: opt.Quiet = False,
 ) -> None:
     """Classify rows; where the file has the class column too, say how many were right."""
-    import numpy as np
-    import pandas as pd
-
-    from mmbn_opt.cli.accuracy import rate_of, reliability_of
-    from mmbn_opt.cli.tables import na_values, names_in, read, refuse_absent
-    from mmbn_opt.data.readers import NA_VALUES
-    from mmbn_opt.interop.atomic import refuse_unwritable, write_bytes_atomic
-    from mmbn_opt.interop.csv_text import csv_content
+    from mmbn_opt.cli.progress import RowsProgress
+    from mmbn_opt.cli.tables import location, na_values, names_in, refuse_absent
+    from mmbn_opt.interop.atomic import refuse_unwritable
     from mmbn_opt.interop.models import find_model, load_model
-    from mmbn_opt.mixtures.classifier import MixtureClassifier
+    from mmbn_opt.interop.predicting import predict_file
     from mmbn_opt.networks.hidden_markov import HiddenMarkovClassifier
-    from mmbn_opt.scores.calibrated import CalibratedModel
 
     refuse_absent(data)
     refuse_unwritable(out)
@@ -87,26 +81,21 @@ def predict(
     loaded = load_model(path)
     if isinstance(loaded, HiddenMarkovClassifier):
         raise InputError(f"{str(path)!r} holds a model of sequences; mmbn-opt sequences --model {path} uses it.")
-    fitted = loaded.model if isinstance(loaded, CalibratedModel) else loaded
-    known = fitted.na_values or NA_VALUES
-    frame = read(data, known if na is None else na_values(na), names_in(drop))
-    if isinstance(fitted, MixtureClassifier):
-        name, classes, states = fitted.class_name, fitted.classes, fitted.classes.tolist()
-        probabilities = loaded.predict_proba(frame)
-    else:
-        name, classes, states = fitted.target.name, fitted.classes, list(fitted.target.states)
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            calibrated = loaded if isinstance(loaded, CalibratedModel) else fitted
-            probabilities = calibrated.predict_proba(frame, unseen=unseen.value)
-        for one in told:
-            remark(in_options(str(one.message)))
-    table = pd.DataFrame({name: classes[np.argmax(probabilities, axis=1)]})
-    for k, label in enumerate(states):
-        table[f"P({name}={label})"] = probabilities[:, k]
-    write_bytes_atomic(out, csv_content(table, spreadsheet=spreadsheet))
-    typer.echo(f"{len(table)} rows classified: {out}")
-    rate = rate_of(fitted, frame, probabilities)
-    if rate is not None:
-        typer.echo(f"accuracy: {rate.accuracy:.4f} ({rate.right} of {rate.rows} labelled rows)")
-        typer.echo(f"probabilities: {reliability_of(fitted, frame, probabilities)}")
+    with warnings.catch_warnings(record=True) as told, RowsProgress() as progress:
+        warnings.simplefilter("always")
+        done = predict_file(
+            loaded,
+            location(data),
+            out,
+            unseen=unseen.value,
+            na_values=None if na is None else na_values(na),
+            ignore=names_in(drop),
+            spreadsheet=spreadsheet,
+            progress=progress,
+        )
+    for one in told:
+        remark(in_options(str(one.message)))
+    typer.echo(f"{done.rows} rows classified: {out}")
+    if done.accuracy is not None:
+        typer.echo(f"accuracy: {done.accuracy:.4f} ({done.right} of {done.labelled} labelled rows)")
+        typer.echo(f"probabilities: {done.reliability}")

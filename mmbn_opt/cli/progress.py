@@ -5,14 +5,18 @@ import sys
 from types import TracebackType
 from typing import Any
 
+from mmbn_opt._budget import now
 from mmbn_opt.cli.remarks import Loudness, loudness, remark
 from mmbn_opt.results.pace import Pace, duration
 from mmbn_opt.results.trace import TraceRecord
 
-__all__ = ["Progress", "RunsProgress"]
+__all__ = ["Progress", "RowsProgress", "RunsProgress"]
 
 _SECONDS_BETWEEN_LINES = 1.0
 """A log is for reading: bounds that follow one another faster than this are left out of it."""
+
+
+_SECONDS_BETWEEN_ROWS = 5.0
 
 
 class Progress:
@@ -114,6 +118,52 @@ class RunsProgress:
         else:
             self._live.console.print(line, markup=False, highlight=False)
             self._live.update(self._task, total=total, completed=done, description=left)
+
+
+class RowsProgress:
+    """Shows how many rows of a file are done; use as a context manager and call with rows and the share of the file.
+
+    On a terminal a bar, elsewhere a line every few seconds; files that are done before see neither.
+    """
+
+    def __init__(self) -> None:
+        self._live: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> "RowsProgress":
+        self._began = self._last = now()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def __call__(self, rows: int, share: float) -> None:
+        """Show how far it is."""
+        if share >= 1.0 and self._live is None:
+            return
+        if sys.stderr.isatty() and loudness() > Loudness.QUIET:
+            if self._live is None:
+                self._begin()
+            self._live.update(self._task, completed=share, description=f"{rows:,} rows")
+        elif now() - self._last >= _SECONDS_BETWEEN_ROWS:
+            self._last = now()
+            left = (self._last - self._began) * (1.0 - share) / max(share, 1e-9)
+            remark(f"{rows:,} rows, {share:.0%} of the file; about {duration(left)} left")
+
+    def _begin(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        self._live = Bar(
+            BarColumn(bar_width=30), TextColumn("{task.description}"), TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )  # fmt: skip
+        self._task = self._live.add_task("", total=1.0)
+        self._live.start()
 
 
 def _number(value: float | None) -> str:

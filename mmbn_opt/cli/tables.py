@@ -12,7 +12,18 @@ from mmbn_opt.exceptions import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Rows", "Table", "kinds_of", "na_values", "names_in", "prepared", "read", "refuse_absent", "stand_in"]
+__all__ = [
+    "Rows",
+    "Table",
+    "kinds_of",
+    "location",
+    "na_values",
+    "names_in",
+    "prepared",
+    "read",
+    "refuse_absent",
+    "stand_in",
+]
 
 
 _STDIN = Path("/dev/stdin")
@@ -75,7 +86,7 @@ class Table:
         refuse_absent(self.path)
         if self.test is not None:
             refuse_absent(self.test)
-            if _location(self.test).exists() and _location(self.test).samefile(_location(self.path)):
+            if location(self.test).exists() and location(self.test).samefile(location(self.path)):
                 raise InputError(f"--test is the file that is learned from, {str(self.test)!r}; see --hold-out.")
 
     def read(self) -> Rows:
@@ -151,7 +162,7 @@ def read(path: Path, missing: Iterable[str], ignore: Iterable[str] = ()) -> "pd.
     """The table of a file; of what comes in on stdin where the path is a hyphen."""
     from mmbn_opt.data.readers import read_table
 
-    return read_table(_location(path), na_values=missing, ignore=ignore)
+    return read_table(location(path), na_values=missing, ignore=ignore)
 
 
 def na_values(text: str) -> tuple[str, ...]:
@@ -166,12 +177,13 @@ def names_in(text: str) -> list[str]:
 
 def refuse_absent(path: Path) -> None:
     """Say what is wrong with a path that is no file, before there is anything else to do."""
-    place = _location(path)
+    place = location(path)
     if place.is_dir() or not place.exists():
         read(path, ())  # says why
 
 
-def _location(path: Path) -> Path:
+def location(path: Path) -> Path:
+    """The file; where the path is a hyphen, what comes in on stdin."""
     return _STDIN if str(path) == "-" and _STDIN.exists() else path
 
 

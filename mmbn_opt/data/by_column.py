@@ -1,8 +1,9 @@
 """Discrete data made a column at a time, from tables of which only one column fits into memory as it is."""
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,11 @@ from mmbn_opt._arguments import choice_of, listed, shown
 from mmbn_opt._budget import leave_in_time
 from mmbn_opt.data.discrete import DiscreteDataset, MissingPolicy
 from mmbn_opt.data.findings import Finding, tell
+from mmbn_opt.data.mapped import CodeFile, MappedDataset
 from mmbn_opt.data.merging import equal_rows
 from mmbn_opt.data.preparation import Kind, preparation_of
 from mmbn_opt.data.readers.parquet_columns import ParquetColumns
+from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["dataset_of_parquet"]
@@ -27,6 +30,7 @@ def dataset_of_parquet(
     missing: MissingPolicy = "error",
     kinds: Mapping[str, Kind] | None = None,
     ignore: Collection[str] = (),
+    codes_in: str | os.PathLike[str] | None = None,
 ) -> DiscreteDataset:
     """What `DiscreteDataset.from_parquet` does; see there.
 
@@ -44,17 +48,28 @@ def dataset_of_parquet(
     keep = _complete(table, labels, features) if missing == "drop" else np.ones(len(labels), dtype=np.bool_)
     of_class = preparation_of(pd.DataFrame({target: labels[keep]}), target, missing=missing).data
     coded = pd.Series(pd.Categorical.from_codes(of_class.target_codes, pd.RangeIndex(of_class.n_classes)), name=target)
-    variables, columns, remarks = [], [], []
-    for name in features:
-        leave_in_time()
-        frame = pd.DataFrame({name: table.column(name)[keep].reset_index(drop=True), target: coded})
-        given = {name: kinds[name]} if kinds and name in kinds else None
-        one = preparation_of(frame, target, kinds=given, missing=missing).data
-        variables.append(one.features[0])
-        columns.append(one.codes[:, 0].astype(np.min_scalar_type(one.cardinalities[0] - 1)))
-        remarks += [finding for finding in one.remarks if finding.column == name]
+    file = None if codes_in is None else CodeFile(codes_in, len(features) + 1, len(coded))
+    try:
+        variables, columns, remarks = _coded(table, features, keep, coded, missing, kinds, file)
+    except BaseException:
+        if file is not None:
+            file.remove()
+        raise
     told: tuple[Finding, ...] = (*remarks, *of_class.remarks)
     tell(told)
+    n_dropped = len(labels) - len(of_class.target_codes)
+    if file is not None:
+        file.write(len(features), of_class.target_codes, of_class.n_classes)
+        found = file.columns()
+        return MappedDataset(
+            found[:-1].T,
+            found[-1],
+            tuple(variables),
+            of_class.target,
+            np.broadcast_to(1.0, len(coded)),
+            n_dropped,
+            told,
+        )
     card = (of_class.n_classes, *(v.cardinality for v in variables))
     rows, weight = equal_rows((of_class.target_codes, *columns), card, of_class.sample_weight)
     codes = np.empty((len(rows), len(columns)), dtype=np.int32, order="F")
@@ -62,8 +77,36 @@ def dataset_of_parquet(
         codes[:, j] = column[rows]
     return replace(
         of_class, codes=codes, target_codes=of_class.target_codes[rows], features=tuple(variables),
-        sample_weight=weight, n_dropped=len(labels) - len(of_class.target_codes), remarks=told,
+        sample_weight=weight, n_dropped=n_dropped, remarks=told,
     )  # fmt: skip
+
+
+def _coded(
+    table: ParquetColumns,
+    features: Sequence[str],
+    keep: NDArray[np.bool_],
+    labels: pd.Series,
+    missing: MissingPolicy,
+    kinds: Mapping[str, Kind] | None,
+    file: CodeFile | None,
+) -> tuple[list[DiscreteVariable], list[NDArray[Any]], list[Finding]]:
+    """Variables, codes (in the file, where there is one) and remarks of the features, one after another."""
+    target = str(labels.name)
+    variables: list[DiscreteVariable] = []
+    columns: list[NDArray[Any]] = []
+    remarks: list[Finding] = []
+    for j, name in enumerate(features):
+        leave_in_time()
+        frame = pd.DataFrame({name: table.column(name)[keep].reset_index(drop=True), target: labels})
+        given = {name: kinds[name]} if kinds and name in kinds else None
+        one = preparation_of(frame, target, kinds=given, missing=missing).data
+        variables.append(one.features[0])
+        if file is not None:
+            file.write(j, one.codes[:, 0], one.cardinalities[0])
+        else:
+            columns.append(one.codes[:, 0].astype(np.min_scalar_type(one.cardinalities[0] - 1)))
+        remarks += [finding for finding in one.remarks if finding.column == name]
+    return variables, columns, remarks
 
 
 def _complete(table: ParquetColumns, labels: pd.Series, features: Collection[str]) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import leave_in_time
+from mmbn_opt.data.block_counts import BLOCK_ROWS, columns_of_block, counted
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import SizeLimitError
 
@@ -73,6 +74,8 @@ def contingency(data: DiscreteDataset, nodes: Sequence[int]) -> FloatArray:
     shape = tuple(card[node] for node in nodes)
     cells = prod(shape)
     _refuse_table(data, nodes, cells)
+    if data.n_samples > BLOCK_ROWS:
+        return counted(data, [np.array(nodes, dtype=np.int64)])[0].reshape(shape)
     counts = np.bincount(joint_codes(data, nodes), weights=data.sample_weight, minlength=cells)
     return np.asarray(counts, dtype=np.float64).reshape(shape)
 
@@ -143,10 +146,7 @@ class KeptCounts:
 
 def narrow_columns(data: DiscreteDataset) -> NDArray[np.unsignedinteger[Any]]:
     """Codes of all nodes, the class last, shape (n_features + 1, n_samples), in the narrowest type that holds them."""
-    kind = np.min_scalar_type(max(data.cardinalities) - 1)
-    columns: NDArray[np.unsignedinteger[Any]] = np.empty((data.n_features + 1, data.n_samples), dtype=kind)
-    columns[:-1], columns[-1] = data.codes.T, data.target_codes
-    return columns
+    return columns_of_block(data.codes, data.target_codes, data.cardinalities)
 
 
 def sums_over_cells(data: DiscreteDataset, sets: NDArray[np.int32], ess: float | None = None) -> FloatArray:
@@ -185,6 +185,8 @@ def sums_over_cells(data: DiscreteDataset, sets: NDArray[np.int32], ess: float |
         return np.zeros(0)
     largest = int(np.argmax(cells))
     _refuse_table(data, [int(node) for node in sets[largest] if node >= 0], int(cells[largest]))
+    if data.n_samples > BLOCK_ROWS:
+        return _sums_of_many_rows(data, sets, cells, ess)
     from scipy.special import xlogy  # deferred: it loads for a quarter of a second, and every command imports this
 
     from mmbn_opt.data._count_kernels import cell_sums
@@ -204,6 +206,26 @@ def sums_over_cells(data: DiscreteDataset, sets: NDArray[np.int32], ess: float |
         end = max(done + 1, int(np.searchsorted(steps, reached + _BLOCK_STEPS, side="right")))
         block = np.ascontiguousarray(wide[done:end])
         sums[done:end] = cell_sums(columns, card, weight, block, pseudo[done:end], numbers, counted)
+        done = end
+    return sums
+
+
+def _sums_of_many_rows(
+    data: DiscreteDataset, sets: NDArray[np.int32], cells: FloatArray, ess: float | None
+) -> FloatArray:
+    """`sums_over_cells` by counts that grow block by block: the columns of a block of rows are in memory at a time."""
+    from scipy.special import gammaln, xlogy
+
+    sums, done, ends = np.empty(len(sets)), 0, np.cumsum(cells)
+    while done < len(sets):
+        begin = ends[done - 1] if done else 0.0
+        end = max(done + 1, int(np.searchsorted(ends, begin + MAX_TABLE_CELLS, side="right")))
+        nodes = [members[members >= 0].astype(np.int64) for members in sets[done:end]]
+        for place, table in enumerate(counted(data, nodes), start=done):
+            found = table[table > 0]
+            pseudo = 0.0 if ess is None else ess / cells[place]
+            terms = xlogy(found, found) if ess is None else gammaln(found + pseudo) - gammaln(pseudo)
+            sums[place] = terms.sum()
         done = end
     return sums
 

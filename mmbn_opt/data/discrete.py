@@ -193,6 +193,7 @@ class DiscreteDataset:
         missing: MissingPolicy = "error",
         kinds: Mapping[str, Any] | None = None,
         ignore: Iterable[str] | str = (),
+        codes_in: str | os.PathLike[str] | None = None,
     ) -> "DiscreteDataset":
         """The rows of a Parquet file, or of a folder of such files, merged: as `prepare` does it, column by column.
 
@@ -204,11 +205,13 @@ class DiscreteDataset:
             As in `from_frame`.
         kinds : mapping of column name to {"categorical", "numeric"}, or None
             As in `prepare`: numeric columns are cut by MDLP over all rows.
+        codes_in : path-like or None
+            A folder to keep codes in, a byte each or as few as do, for tables beyond memory: rows are not merged then.
         """
         check_arguments(cls.from_parquet, locals())
         unwanted = frozenset(map(str, [ignore] if isinstance(ignore, str) else ignore))
         data: DiscreteDataset = delegate("dataset_of_parquet")(
-            path, str(target), missing=missing, kinds=kinds, ignore=unwanted
+            path, str(target), missing=missing, kinds=kinds, ignore=unwanted, codes_in=codes_in
         )
         return data
 
@@ -322,10 +325,9 @@ class DiscreteDataset:
             only = self.target.states[int(self.target_codes[0])]
             raise InputError(
                 f"The class column {shown(self.class_name)} holds only {shown(only)}; margins need at least two "
-                "classes. "
-                "Check the target column."
+                "classes. Check the target column."
             )
-        if (self.codes < 0).any():
+        if any((column < 0).any() for column in self.codes.T):
             raise InputError('The data have missing cells; build them with missing="drop" or missing="state".')
 
 

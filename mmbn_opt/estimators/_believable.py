@@ -34,6 +34,10 @@ class Believable:
     def _own_model(self) -> BayesianNetwork | MixtureClassifier:
         """The fitted model as it is without a calibration."""
 
+    def predict_file(self, data: str | Path, out: str | Path, **settings: Any) -> Any:
+        """Classify the rows of a file into a CSV file, in constant memory; see `mmbn_opt.predict_file`."""
+        return self.calibrated_model_.predict_file(data, out, **settings)
+
     @property
     def calibrated_model_(self) -> CalibratedModel:
         """Model and calibration in one, which predicts without scikit-learn."""

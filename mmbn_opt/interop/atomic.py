@@ -2,11 +2,12 @@
 
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["ensure_directory", "refuse_unwritable", "write_bytes_atomic", "write_text_atomic"]
+__all__ = ["ensure_directory", "refuse_unwritable", "write_bytes_atomic", "write_parts_atomic", "write_text_atomic"]
 
 
 def write_bytes_atomic(path: str | Path, content: bytes) -> Path:
@@ -37,13 +38,27 @@ def write_bytes_atomic(path: str | Path, content: bytes) -> Path:
     ...     write_bytes_atomic(Path(folder) / "a.txt", b"whole").read_bytes()
     b'whole'
     """
+    return write_parts_atomic(path, (content,))
+
+
+def write_parts_atomic(path: str | Path, parts: Iterable[bytes]) -> Path:
+    """Write what comes in parts as `write_bytes_atomic` writes it at once; an error of who makes them leaves no file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_parts_atomic(Path(folder) / "a.txt", (b"in ", b"parts")).read_bytes()
+    b'in parts'
+    """
     given = Path(path)
     try:
         if given.exists() and not given.is_file() and not given.is_dir():
-            given.write_bytes(content)
+            with given.open("wb") as stream:
+                stream.writelines(parts)
             return given
         refuse_unwritable(given)
-        _replace(Path(os.path.realpath(given)), content)
+        _replace(Path(os.path.realpath(given)), parts)
     except OSError as error:
         raise InputError(
             f"Cannot write {str(given)!r}: {error.strerror or error}. Free the place or choose another path."
@@ -103,14 +118,14 @@ def refuse_unwritable(path: str | Path) -> None:
         )
 
 
-def _replace(target: Path, content: bytes) -> None:
+def _replace(target: Path, parts: Iterable[bytes]) -> None:
     # The name is short whatever the target is called, so that it fits where the target's fits.
     temporary = target.parent / f".mmbn-{secrets.token_hex(6)}.tmp"
     # os.open, since its mode goes through the umask like that of any new file; tempfile would leave 0600.
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
+            stream.writelines(parts)
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(target)

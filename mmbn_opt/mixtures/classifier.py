@@ -223,6 +223,10 @@ class MixtureClassifier:
         """Classification rate."""
         return float(np.mean(self.predict(X) == np.asarray(y)))
 
+    def predict_file(self, data: str | Path, out: str | Path, **settings: Any) -> Any:
+        """Classify the rows of a file into a CSV file, in constant memory; see `mmbn_opt.predict_file`."""
+        return delegate("predict_file")(self, data, out, **settings)
+
     def save(self, path: str | Path) -> None:
         """Write the classifier as JSON."""
         delegate("save_mixture")(self, path)

@@ -37,7 +37,15 @@ class Scoring:
         delegate("write_scorer")(self, path)
 
 
-class NetworkExchange(Drawable, Scoring):
+class FilePredicting:
+    """What classifies the rows of a file."""
+
+    def predict_file(self, data: str | Path, out: str | Path, **settings: Any) -> Any:
+        """Classify the rows of a file into a CSV file, in constant memory; see `mmbn_opt.predict_file`."""
+        return delegate("predict_file")(self, data, out, **settings)
+
+
+class NetworkExchange(Drawable, Scoring, FilePredicting):
     """What a `BayesianNetwork` can be written as and read from; what each place keeps is told in the guide."""
 
     def save(self, path: str | Path) -> None:

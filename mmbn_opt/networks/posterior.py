@@ -12,12 +12,15 @@ from mmbn_opt._arrays import FloatArray
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.networks.tables import FactorTables
 
-__all__ = ["features_that_tell", "features_with_children", "log_joint_observed", "normalize_rows"]
+__all__ = ["MANY_ROWS", "features_that_tell", "features_with_children", "log_joint_observed", "normalize_rows"]
 
 logger = logging.getLogger(__name__)
 
 _BLOCK = 8192
 """Rows of a block; the working arrays of a few classes then fit into the cache of a core."""
+
+MANY_ROWS = 1 << 19
+"""Rows from which on compiled code is worth the time that it takes to load; it gives the same to the last digit."""
 
 
 def log_joint_observed(tables: FactorTables, codes: NDArray[np.integer[Any]]) -> FloatArray:
@@ -59,6 +62,9 @@ def log_joint_observed(tables: FactorTables, codes: NDArray[np.integer[Any]]) ->
             features, cells = (*parents, node), table.reshape(1, -1)
         factors.append((features, np.pad(cells, ((0, 0), (0, 1)))))
     out = np.empty((len(codes), n_classes))
+    if len(codes) >= MANY_ROWS:
+        _add_up(factors, codes, card, out)
+        return out
     for start in range(0, len(codes), _BLOCK):
         block = codes[start : start + _BLOCK]
         total = np.zeros((n_classes, len(block)))
@@ -71,6 +77,24 @@ def log_joint_observed(tables: FactorTables, codes: NDArray[np.integer[Any]]) ->
                 total[k] += cells[k].take(cell)
         out[start : start + _BLOCK] = total.T
     return out
+
+
+def _add_up(
+    factors: Sequence[tuple[tuple[int, ...], FloatArray]],
+    codes: NDArray[np.integer[Any]],
+    card: Sequence[int],
+    out: FloatArray,
+) -> None:
+    """What the loop of `log_joint_observed` does, compiled."""
+    from mmbn_opt.networks._posterior_kernels import add_factors
+
+    width = max(len(features) for features, _ in factors)
+    members = np.full((len(factors), width), -1, dtype=np.int64)
+    for row, (features, _) in zip(members, factors, strict=True):
+        row[: len(features)] = features
+    wide = [np.broadcast_to(cells, (out.shape[1], cells.shape[1])).T for _, cells in factors]
+    ends = np.cumsum([len(table) for table in wide])
+    add_factors(codes, members, np.array(card, dtype=np.int64), np.ascontiguousarray(np.concatenate(wide)), ends, out)
 
 
 def _cells(block: NDArray[np.integer[Any]], features: Sequence[int], card: Sequence[int]) -> NDArray[np.intp]:

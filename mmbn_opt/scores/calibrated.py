@@ -17,7 +17,7 @@ from mmbn_opt.data.samples import Samples
 from mmbn_opt.data.unseen import Unseen
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.mixtures.classifier import MixtureClassifier
-from mmbn_opt.networks.exchange import Scoring
+from mmbn_opt.networks.exchange import FilePredicting, Scoring
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.posterior import features_that_tell
 from mmbn_opt.scores.calibration import Calibration
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
-class CalibratedModel(Scoring):
+class CalibratedModel(Scoring, FilePredicting):
     """A network or a mixture classifier whose probabilities go through a calibration; its decisions are its own.
 
     What is calibrated is what a row says of its class. A row that says nothing, since no cell that bears on the class

@@ -274,8 +274,40 @@ def calibration_error(
     """
     if not len(codes):
         return float("nan")
-    sure, right = proba.max(axis=1), proba.argmax(axis=1) == codes
     weight = np.ones(len(codes)) if weight is None else weight
+    return float(np.abs(_gaps(proba, codes, weight, bins)).sum() / weight.sum())
+
+
+def _gaps(proba: FloatArray, codes: NDArray[np.integer], weight: FloatArray, bins: int) -> FloatArray:
+    """What probabilities exceed right answers by in each bin."""
+    sure, right = proba.max(axis=1), proba.argmax(axis=1) == codes
     bin_of = np.minimum((sure * bins).astype(np.intp), bins - 1)
-    gaps = np.bincount(bin_of, weights=weight * (sure - right), minlength=bins)
-    return float(np.abs(gaps).sum() / weight.sum())
+    return np.asarray(np.bincount(bin_of, weights=weight * (sure - right), minlength=bins), dtype=np.float64)
+
+
+class ReliabilitySums:
+    """The `Reliability` of rows that come in blocks.
+
+    Examples
+    --------
+    >>> sums, rows = ReliabilitySums(), np.log([[0.5, 0.5], [0.25, 0.75]])
+    >>> sums.add(rows[:1], np.array([0]))
+    >>> sums.add(rows[1:], np.array([0]))
+    >>> print(sums.reliability())
+    log loss 1.0397, calibration error 0.6250
+    """
+
+    def __init__(self) -> None:
+        self._rows, self._loss, self._gaps = 0, 0.0, np.zeros(_BINS)
+
+    def add(self, log_proba: FloatArray, codes: IntArray) -> None:
+        """Take rows with the numbers of their classes, as `log_loss` takes them."""
+        self._rows += len(codes)
+        self._loss += len(codes) * log_loss(log_proba, codes)
+        self._gaps += _gaps(np.exp(log_proba), codes, np.ones(len(codes)), _BINS)
+
+    def reliability(self) -> Reliability | None:
+        """Of all rows; None without any."""
+        if not self._rows:
+            return None
+        return Reliability(self._loss / self._rows, float(np.abs(self._gaps).sum()) / self._rows)

@@ -14,6 +14,7 @@ from mmbn_opt.data.counts import MAX_TABLE_CELLS, contingency, counts_seen, join
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.networks.posterior import MANY_ROWS
 from mmbn_opt.networks.smoothing import Laplace, Smoothing, as_smoothing
 from mmbn_opt.networks.structure import Structure
 
@@ -34,6 +35,9 @@ __all__ = [
     "soft_margin",
 ]
 
+_BLOCK_ROWS = MANY_ROWS
+"""Rows whose joint probabilities are in memory at a time."""
+
 DecomposableScore = Literal["loglik", "bic", "mdl", "bdeu"]
 
 
@@ -52,11 +56,14 @@ def log_odds(p: float) -> float:
 
 def log_margins(network: BayesianNetwork, data: DiscreteDataset) -> FloatArray:
     """``log P(c_m, x_m) - max_{c != c_m} log P(c, x_m)``, shape (n_samples,) (Peharz & Pernkopf 2012, eq. 8)."""
-    joint = network.log_joint(network.encode(data))
-    rows = np.arange(data.n_samples)
-    own = joint[rows, data.target_codes]
-    joint[rows, data.target_codes] = -np.inf
-    margins: FloatArray = own - joint.max(axis=1)
+    codes, margins = network.encode(data), np.empty(data.n_samples)
+    for start in range(0, data.n_samples, _BLOCK_ROWS):
+        block = slice(start, start + _BLOCK_ROWS)
+        joint, labels = network.log_joint(codes[block]), data.target_codes[block]
+        rows = np.arange(len(labels))
+        own = joint[rows, labels]
+        joint[rows, labels] = -np.inf
+        margins[block] = own - joint.max(axis=1)
     return margins
 
 

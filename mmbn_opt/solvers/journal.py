@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._arrays import FloatArray
-from .._budget import Budget, stop_asked, until_interrupted
+from .._budget import Budget, OutOfTime, stop_asked, until_interrupted
 from ..results.bounds import ObjectiveBounds
 from ..results.proof import Proof
 from ..results.status import Sense, SolutionStatus, TerminationStatus
@@ -29,7 +29,7 @@ class Ended(Exception):
     words : str
         For the raw status.
     abrupt : bool
-        Whether KeyboardInterrupt struck, wherever the search was.
+        Whether KeyboardInterrupt struck, or the limit within a long pass, wherever the search was.
     """
 
     def __init__(self, status: TerminationStatus, words: str, *, abrupt: bool = False) -> None:
@@ -160,13 +160,15 @@ class Journal:
 
     @contextmanager
     def until_ended(self, *numerical: type[Exception]) -> Iterator[list[Ended]]:
-        """A block that `Ended`, KeyboardInterrupt and errors of the kind `numerical` end; the list then says how."""
+        """A block that `Ended`, a limit, KeyboardInterrupt and errors of kind `numerical` end; the list says how."""
         ends: list[Ended] = []
         with until_interrupted() as cut:
             try:
                 yield ends
             except Ended as end:
                 ends.append(end)
+            except OutOfTime:
+                ends.append(Ended(TerminationStatus.TIME_LIMIT, "time limit", abrupt=True))
             except numerical as error:
                 ends.append(Ended(TerminationStatus.NUMERICAL_ERROR, str(error)))
         if cut:

@@ -34,6 +34,9 @@ FEASIBILITY_TOLERANCE = 1e-6
 HEURISTICS = 1 / 3
 """Share of the budget that starts get at most; they end by count long before on most data."""
 
+NOTICED_SEC = 0.1
+"""From here on what one look at all rows takes is kept back of the limit, for the checks."""
+
 ROUNDING = 1e-13
 """Relative rounding error of a sum over the samples, whose scale is that of the formulation's own bound."""
 
@@ -60,6 +63,8 @@ class SolveState:
         self.recorder = TraceRecorder(self.formulation.sense, clock=self.budget.elapsed, listener=self._announce)
         # Under validation the solver chooses the iterate; the largest objective is not what is wanted then.
         self.watched = self.formulation.watched
+        self._heard: tuple[NDArray[np.float64], Any] | None = None
+        self._evaluating = 0.0
 
     @property
     def bounds(self) -> ObjectiveBounds:
@@ -98,7 +103,9 @@ class SolveState:
         self, model: Any, source: str, *, event: str = "incumbent", dual: float | None = None, at: float | None = None
     ) -> None:
         """Take a model if it violates less, or its recomputed objective beats the best one."""
+        before = now()
         value = self.formulation.evaluate(model)
+        self._evaluating = max(self._evaluating, now() - before)
         if not math.isfinite(value):
             return
         violation = self.formulation.infeasibility(model)
@@ -142,10 +149,20 @@ class SolveState:
         """News of the solver: incumbents are recovered and evaluated by us before they count."""
         sign = self.formulation.sense.sign
         if event.solution is not None:
-            self._take(self.formulation.recover(event.solution), source)
+            self._hear(event.solution, source)
         if event.dual_bound is not None:
             self.offer_bound(sign * event.dual_bound, source, nodes=event.nodes, iterations=event.iterations)
         return self.stop_requested or self.closed()
+
+    def _hear(self, solution: NDArray[np.float64], source: str) -> Any:
+        """Take the model of a solver's point, which is recovered and evaluated once; the model."""
+        if self._heard is None or not np.array_equal(self._heard[0], solution):
+            model = self.formulation.recover(solution)
+            self._take(model, source)
+            self._heard = solution, model
+        elif self.watched:
+            self._take(self._heard[1], source)
+        return self._heard[1]
 
     def _take(self, model: Any, source: str) -> None:
         """Take what a solver hands over; under validation that is the iterate which does best so far."""
@@ -195,9 +212,15 @@ class SolveState:
             if self.should_end():
                 return
 
+    def _handing_over(self, limit: float) -> float:
+        """Seconds that the checks of the answer will take, where the rows are so many that it matters."""
+        return 0.0 if self._evaluating < NOTICED_SEC else min(2.0 * self._evaluating, 0.1 * limit)
+
     def call(self, engine: Solver, program: Program, checkpoint: Any = None) -> SolverResult:
         """Run the solver on what is left of the budget and take what it found."""
-        settings = engine if self.budget.limit is None else replace(engine, time_limit=self.budget.left())
+        settings = engine
+        if self.budget.limit is not None:
+            settings = replace(engine, time_limit=max(0.0, self.budget.left() - self._handing_over(self.budget.limit)))
         start = None if self.best is None or self._broken else self.formulation.encode(self.best, self.kind)
 
         def hear(event: SolverEvent) -> bool:
@@ -212,8 +235,7 @@ class SolveState:
             assert isinstance(settings, Resumable)
             answer = settings.solve_into(checkpoint, program, callback=hear, start=start)
         if answer.solution is not None:
-            model = self.formulation.recover(answer.solution)
-            self._take(model, engine.name)
+            model = self._hear(answer.solution, engine.name)
             if answer.stats.get("ties_settled"):
                 self._take_canonical(model, engine.name)
         dual = answer.bounds.dual_bound

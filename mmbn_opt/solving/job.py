@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,16 @@ from mmbn_opt._budget import (
     until_interrupted,
 )
 from mmbn_opt._lazy import delegate
+from mmbn_opt.formulations.checks import in_time
 from mmbn_opt.programs.base import Program, ProgramSize
 from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.programs.tree_progress import Progress
-from mmbn_opt.results.result import Certificate, Result, Seconds
+from mmbn_opt.results.result import Certificate, Check, Result, Seconds
 from mmbn_opt.results.status import SolutionStatus, TerminationStatus
 from mmbn_opt.results.trace import BoundTrace
 from mmbn_opt.solvers.base import Solver, SolverResult
 from mmbn_opt.solving._state import SolveState
-from mmbn_opt.solving.certificate import certify_run, reproved_bound
+from mmbn_opt.solving.certificate import ReprovedBound, certify_run, reproved_bound
 
 __all__ = ["Job", "observing"]
 
@@ -204,7 +206,10 @@ class Job:
     ) -> Certificate:
         state = self.state
         by_engine = state.bound_source == self.engine.name
-        reproved = None
+        reproved: ReprovedBound | None = None
+        extra: tuple[Check, ...] = ()
+        if program is not None and solution is not None:
+            extra = in_time("program vector", partial(state.check_vector, program, solution))
         if answer is not None:
             with suppress(OutOfTime):
                 reproved = reproved_bound(answer, state.formulation)
@@ -216,7 +221,7 @@ class Job:
             trace=trace,
             tolerances=state.tolerances,
             bound_source=f"{state.bound_source} {self.version}" if by_engine else state.bound_source,
-            extra=() if program is None or solution is None else (state.check_vector(program, solution),),
+            extra=extra,
             reproved=reproved,
         )
 

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mmbn_opt._arguments import listed
-from mmbn_opt.data.readers.delimited import WHOLE_NUMBER
+from mmbn_opt.data.readers.cell_texts import WHOLE_NUMBER
 from mmbn_opt.data.readers.limits import refuse_beyond_memory
 from mmbn_opt.data.readers.names import refuse_bad_names
 from mmbn_opt.exceptions import FormatError

@@ -117,8 +117,11 @@ def foreign_format(raw: bytes) -> str | None:
     return next((name for pattern, name in _SIGNATURES if re.match(pattern, raw, re.DOTALL)), None)
 
 
-def decode(raw: bytes, source: str) -> bytes:
-    r"""UTF-8 bytes without byte order mark and with \n line ends; other encodings are refused by name."""
+def decode(raw: bytes, source: str, first_line: int = 1) -> bytes:
+    r"""UTF-8 bytes without byte order mark and with \n line ends; other encodings are refused by name.
+
+    `first_line` is the number in the file of the line that `raw` begins with.
+    """
     for mark, name in _WIDE_BOMS:
         if raw.startswith(mark):
             raise FormatError(_wrong_encoding(source, f"the text is encoded as {name}", name))
@@ -130,7 +133,7 @@ def decode(raw: bytes, source: str) -> bytes:
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line = raw.count(b"\n", 0, error.start) + first_line
         found = (
             f"byte 0x{raw[error.start]:02x} in line {line} is not UTF-8; the encoding may be Latin-1 or Windows-1252"
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mmbn_opt.data.readers.limits import refuse_beyond_memory
 from mmbn_opt.exceptions import FormatError
 
-__all__ = ["read_unnamed", "with_declared_states"]
+__all__ = ["is_unnamed", "read_unnamed", "with_declared_states"]
 
 _LEAST_ROWS = 10
 """With fewer rows the first one may be the largest in every column by chance."""
@@ -44,9 +44,8 @@ def read_unnamed(text: bytes, source: str, *, trusted: bool = False) -> pd.DataF
     1  1  0
     2  1  1
     """
-    start = _START.match(text)
-    sizes = [int(word) for word in start[2].split() if len(word) <= 9] if start else []
-    if start is None or len(sizes) != int(start[1]) or len(sizes) < 2 or min(sizes) < 1:
+    start, sizes = _sizes(text)
+    if start is None:
         return None
     if not trusted:
         # As lists of words, a cell takes three times what it takes in an array.
@@ -73,6 +72,20 @@ def read_unnamed(text: bytes, source: str, *, trusted: bool = False) -> pd.DataF
             "counted from 0. Mend the line or the second one."
         )
     return pd.DataFrame({f"x{j}": _declared(codes[:, j], size) for j, size in enumerate(sizes)})
+
+
+def is_unnamed(text: bytes) -> bool:
+    """Whether a text begins as a table of the second form."""
+    return _sizes(text)[0] is not None
+
+
+def _sizes(text: bytes) -> tuple[re.Match[bytes] | None, list[int]]:
+    """The first three lines of the second form, and the numbers of states that they say."""
+    start = _START.match(text)
+    sizes = [int(word) for word in start[2].split() if len(word) <= 9] if start else []
+    if start is None or len(sizes) != int(start[1]) or len(sizes) < 2 or min(sizes) < 1:
+        return None, []
+    return start, sizes
 
 
 def with_declared_states(frame: pd.DataFrame) -> pd.DataFrame | None:

@@ -3,14 +3,13 @@
 import csv
 import io
 import logging
-import re
-from dataclasses import dataclass
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from mmbn_opt.data.readers.cell_texts import NUMBER, Column, Numbers, decimal_comma
 from mmbn_opt.data.readers.declared import read_unnamed, with_declared_states
 from mmbn_opt.data.readers.layout import BLANKS, Layout, find_layout, first_line, records
 from mmbn_opt.data.readers.limits import refuse_beyond_memory
@@ -18,18 +17,12 @@ from mmbn_opt.data.readers.names import refuse_bad_names
 from mmbn_opt.data.readers.numbers import EXACT_PARSER, are_plain_numbers, has_leading_zeros
 from mmbn_opt.exceptions import FormatError
 
-__all__ = ["WHOLE_NUMBER", "read_delimited"]
+__all__ = ["after_lines", "names_of", "parsed", "read_delimited", "refuse_ragged"]
 
 logger = logging.getLogger(__name__)
 
 _GLANCE_ROWS = 100
 """Rows that tell which columns are tried as numbers."""
-
-# No leading zeros: "007" is a name, and would not come back from 7.
-WHOLE_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
-_NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_DECIMAL_COMMA = re.compile(r"[+-]?(0|[1-9][0-9]*)?,[0-9]+([eE][+-]?[0-9]+)?")
-_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+")
 
 
 def read_delimited(text: bytes, source: str, missing: frozenset[str], *, trusted: bool = False) -> pd.DataFrame:
@@ -47,21 +40,16 @@ def read_delimited(text: bytes, source: str, missing: frozenset[str], *, trusted
         raise FormatError(f"{source}: the file has no line that names columns. Check that it is the file you mean.")
     if not trusted:
         refuse_beyond_memory(source, "a table", text.count(separator.encode()) + text.count(b"\n"), len(text))
-    rows = records(text, separator)
-    try:
-        names = [name.strip() for name in next(rows)]
-    except csv.Error as error:
-        raise FormatError(_bad_quotes(source, body_at_line, error)) from None
-    refuse_bad_names(names, source)
-    body = _after_lines(text, rows.line_num)
-    body_at_line += rows.line_num
+    names, lines = names_of(text, separator, source, body_at_line)
+    body = after_lines(text, lines)
+    body_at_line += lines
 
-    _refuse_ragged(body, layout, len(names), source, body_at_line)
+    refuse_ragged(body, layout, len(names), source, body_at_line)
     if not body.strip():
         return pd.DataFrame({name: pd.Series(dtype=np.float64) for name in names})
-    columns = _parsed(body, separator, names, missing)
-    comma = _decimal_comma(columns, source)
-    frame = pd.DataFrame({column.name: column.typed(comma=comma) for column in columns})
+    columns = parsed(body, separator, names, missing)
+    comma = decimal_comma([column.signs for column in columns], source)
+    frame = pd.DataFrame({column.name: column.typed(column.signs.kind(comma=comma)) for column in columns})
     declared = with_declared_states(frame) if separator == BLANKS else None
     if declared is None:
         return frame
@@ -72,8 +60,24 @@ def read_delimited(text: bytes, source: str, missing: frozenset[str], *, trusted
     return declared
 
 
-def _parsed(body: bytes, separator: str, names: list[str], missing: frozenset[str]) -> "list[_Column | _Numbers]":
-    """The columns. Not all the numbers that the parser infers come back as written ("007", "inf", "1e999")."""
+def names_of(text: bytes, separator: str, source: str, line: int) -> tuple[list[str], int]:
+    """The cells of the first row, which begins in `line` of the file, and how many lines it takes."""
+    rows = records(text, separator)
+    try:
+        names = [name.strip() for name in next(rows)]
+    except csv.Error as error:
+        raise FormatError(_bad_quotes(source, line, error)) from None
+    refuse_bad_names(names, source)
+    return names, rows.line_num
+
+
+def parsed(
+    body: bytes, separator: str, names: list[str], missing: frozenset[str], texts_only: Collection[int] = ()
+) -> "list[Column | Numbers]":
+    """The columns. Not all the numbers that the parser infers come back as written ("007", "inf", "1e999").
+
+    Those of `texts_only` are not tried as numbers.
+    """
 
     def read(**how: Any) -> pd.DataFrame:
         table: pd.DataFrame = pd.read_csv(
@@ -84,25 +88,26 @@ def _parsed(body: bytes, separator: str, names: list[str], missing: frozenset[st
 
     every = range(len(names))
     numbers: list[int] = []
-    if not any(_NUMBER.fullmatch(marker) for marker in missing) and not has_leading_zeros(body):
+    if not any(NUMBER.fullmatch(marker) for marker in missing) and not has_leading_zeros(body):
         glance = read(nrows=_GLANCE_ROWS)
-        numbers = [j for j in every if are_plain_numbers(glance[j])]
+        numbers = [j for j in every if j not in texts_only and are_plain_numbers(glance[j])]
     cells = read(dtype={j: object for j in every if j not in numbers}, **EXACT_PARSER)
-    texts = {j: _Column.of(names[j], cells[j].to_numpy(), missing) for j in every if j not in numbers}
+    texts = {j: Column.of(names[j], cells[j].to_numpy(), missing) for j in every if j not in numbers}
 
     def as_texts(columns: list[int]) -> None:
         if not columns:
             return
         table = read(usecols=columns, dtype=object)
-        texts.update({j: _Column.of(names[j], table[j].to_numpy(), missing) for j in columns})
+        texts.update({j: Column.of(names[j], table[j].to_numpy(), missing) for j in columns})
 
     as_texts([j for j in numbers if not are_plain_numbers(cells[j])])
-    if any(column.has_decimal_commas for column in texts.values()):
+    if any(column.signs.has_decimal_commas for column in texts.values()):
         as_texts([j for j in every if j not in texts])  # they tell what a comma means
-    return [texts[j] if j in texts else _Numbers(name, cells[j]) for j, name in enumerate(names)]
+    return [texts[j] if j in texts else Numbers(name, cells[j]) for j, name in enumerate(names)]
 
 
-def _after_lines(text: bytes, count: int) -> bytes:
+def after_lines(text: bytes, count: int) -> bytes:
+    """What follows the first lines."""
     at = 0
     for _ in range(count):
         at = text.find(b"\n", at) + 1
@@ -111,7 +116,7 @@ def _after_lines(text: bytes, count: int) -> bytes:
     return text[at:]
 
 
-def _refuse_ragged(body: bytes, layout: Layout, width: int, source: str, first_line: int) -> None:
+def refuse_ragged(body: bytes, layout: Layout, width: int, source: str, first_line: int) -> None:
     """Refuse rows with too many or too few cells, which pandas would shift or fill up silently."""
     separator = layout.separator
     if b'"' in body:
@@ -162,114 +167,3 @@ def _bad_quotes(source: str, line: int, error: csv.Error) -> str:
         f"{source}: line {line} can't be split into cells ({error}). A cell that begins with a double quote must end "
         "with one, and double quotes inside it are doubled."
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """A column as text; each distinct cell is looked at once.
-
-    Parameters
-    ----------
-    name : str
-    rows : integer array (n_rows,)
-        Where the cell of each row is in `texts`.
-    texts : list of str
-    present : bool array (n_texts,)
-        Those that are not missing.
-    """
-
-    name: str
-    rows: NDArray[np.intp]
-    texts: list[str]
-    present: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, name: str, cells: NDArray[np.object_], missing: frozenset[str]) -> "_Column":
-        rows, distinct = pd.factorize(cells)
-        texts = [str(text).strip() for text in distinct]
-        return cls(name, rows, texts, np.array([text not in missing for text in texts], dtype=bool))
-
-    @property
-    def found(self) -> list[str]:
-        """Texts that are not missing."""
-        return [text for text, there in zip(self.texts, self.present, strict=True) if there]
-
-    @property
-    def has_decimal_commas(self) -> bool:
-        """Whether all cells are numbers, some with a comma and none with a point."""
-        return _has_decimal_commas(self.found)
-
-    @property
-    def has_points(self) -> bool:
-        """Whether all cells are numbers, some with a point."""
-        return any("." in text for text in self.found) and all(map(_NUMBER.fullmatch, self.found))
-
-    def typed(self, *, comma: bool) -> "pd.Series[Any]":
-        """Numbers if all its cells are, as text otherwise; `comma`: whether decimals may be written with one."""
-        found, known = self.found, self.present[self.rows]
-        if all(WHOLE_NUMBER.fullmatch(text) for text in found) and found:
-            # The longest 64-bit number has 19 digits and a sign; Python refuses to convert thousands of them.
-            fits = max(map(len, found)) <= 20
-            texts = zip(self.texts, self.present, strict=True)
-            integers = [int(text) if there else 0 for text, there in texts] if fits else []
-            if fits and max(map(abs, integers)) <= np.iinfo(np.int64).max:
-                values = np.array(integers, dtype=np.int64)[self.rows]
-                return pd.Series(values) if known.all() else pd.Series(pd.arrays.IntegerArray(values, ~known))
-        elif all(_NUMBER.fullmatch(text) for text in found) or (comma and _has_decimal_commas(found)):
-            texts = zip(self.texts, self.present, strict=True)
-            numbers = np.array([float(text.replace(",", ".")) if there else np.nan for text, there in texts])
-            if not np.isinf(numbers).any():
-                return pd.Series(numbers[self.rows])
-        return _text(self.texts, self.rows, known)
-
-
-@dataclass(frozen=True, eq=False)
-class _Numbers:
-    """A column of numbers that the parser converted, without missing cells."""
-
-    name: str
-    values: "pd.Series[Any]"
-
-    def typed(self, *, comma: bool) -> "pd.Series[Any]":
-        """The numbers."""
-        return self.values
-
-
-def _has_decimal_commas(found: list[str]) -> bool:
-    """Whether all cells are numbers, some with a comma and none with a point."""
-    commas = [text for text in found if "," in text]
-    return (
-        bool(commas)
-        and all(map(_DECIMAL_COMMA.fullmatch, commas))
-        and all(WHOLE_NUMBER.fullmatch(text) for text in found if "," not in text)
-    )
-
-
-def _decimal_comma(columns: "list[_Column | _Numbers]", source: str) -> bool:
-    """Whether the numbers of a table are written with a decimal comma; what could be anything else is told."""
-    texts = [column for column in columns if isinstance(column, _Column)]
-    suspects = {column.name: column.found for column in texts if column.has_decimal_commas}
-    if not suspects:
-        return False
-    pointed = [column.name for column in texts if column.has_points]
-    if pointed:
-        why = f"those of {pointed[0]!r} have a point"
-    elif all(_THOUSANDS.fullmatch(text) for found in suspects.values() for text in found if "," in text):
-        why = "they may be thousands"
-    else:
-        logger.info("%s: numbers with a decimal comma in %s", source, list(suspects))
-        return True
-    logger.warning(
-        "%s: column %r looks like numbers with a decimal comma, but %s; it is read as text. Write decimals with a "
-        "point, and thousands without a comma",
-        source, next(iter(suspects)), why,
-    )  # fmt: skip
-    return False
-
-
-def _text(texts: list[str], rows: NDArray[np.intp], known: NDArray[np.bool_]) -> "pd.Series[Any]":
-    # Cells that differed only in blanks around them are now one state.
-    of_text, states = pd.factorize(np.array(texts, dtype=object))
-    index = pd.Index(list(states))
-    codes = np.where(known, of_text[rows], -1)
-    return pd.Series(pd.Categorical.from_codes(codes, categories=index)).astype(index.dtype)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from _csv import Reader
 
-__all__ = ["BLANKS", "Layout", "find_layout", "first_line", "records"]
+__all__ = ["BLANKS", "Layout", "find_layout", "first_line", "marked_widths", "records"]
 
 logger = logging.getLogger(__name__)
 
@@ -110,6 +110,12 @@ def first_line(text: bytes) -> int:
     """Where the first line begins that is not blank."""
     blank = _BLANK_LINES.match(text)
     return 0 if blank is None else blank.end()
+
+
+def marked_widths(text: bytes, separator: str) -> set[int]:
+    """Numbers of cells of the lines that begin with a mark of comments, read as rows."""
+    lines = (each.group().decode("utf-8").strip() for each in _outside_quotes(text))
+    return {_width(line, separator) for line in lines if line}
 
 
 def records(text: bytes, separator: str) -> "Reader":

@@ -1,7 +1,7 @@
 """Parquet files and folders of them, a column at a time: tables that are larger than memory."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -78,8 +78,7 @@ class ParquetColumns:
                 table = file.read(columns=[name])
                 table.validate(full=True)
             except Exception as error:
-                told = f"{source}: the Parquet file is damaged ({error}). Copy or download it again."
-                raise FormatError(told) from error
+                raise self._damaged(source, error) from error
             parts.append(with_plain_types(table, source))
         try:
             table = pyarrow.concat_tables(parts, promote_options="permissive").unify_dictionaries()
@@ -90,6 +89,60 @@ class ParquetColumns:
             frame = frame.reset_index()  # a named index of pandas
         series: pd.Series = frame[name].reset_index(drop=True)
         return series
+
+    def blocks(self, n_rows: int) -> Iterator[tuple[pd.DataFrame, float]]:
+        """Blocks of rows of all columns, as `read_table` has them, and the share of the rows up to their ends."""
+        import pyarrow
+
+        holes, done = self._whole_numbers_with_holes(), 0
+        for source, file in self._files:
+            begun = done
+            try:
+                for batch in file.iter_batches(n_rows, columns=self.names):
+                    table = pyarrow.Table.from_batches([batch])
+                    table.validate(full=True)
+                    frame = with_plain_types(table, source).to_pandas(date_as_object=False)
+                    if any(name is not None for name in frame.index.names):
+                        frame = frame.reset_index()
+                    for name in holes & set(frame.columns):  # beside a missing cell, they are real numbers in pandas
+                        if frame[name].dtype.kind in "iu":
+                            frame[name] = frame[name].astype("float64")
+                    for place, (name, numbers) in enumerate(self._row_numbers(file).items()):
+                        if name not in frame.columns:  # where the number of rows is not that of the file
+                            within = done - begun
+                            frame.insert(place, name, numbers[within : within + len(frame)])
+                    done += len(frame)
+                    yield frame.reset_index(drop=True), done / max(1, self.n_rows)
+            except InputError:
+                raise
+            except (pyarrow.ArrowException, OSError) as error:
+                raise self._damaged(source, error) from error
+
+    def _whole_numbers_with_holes(self) -> set[str]:
+        """Columns of whole numbers of which a cell is missing; each is read once for it."""
+        import pyarrow
+
+        found = set()
+        for source, file in self._files:
+            kinds = {field.name: field.type for field in file.schema_arrow}
+            whole = [name for name in self.names if pyarrow.types.is_integer(kinds[name])]
+            try:
+                for batch in file.iter_batches(columns=whole) if whole else ():
+                    found |= {name for name, column in zip(whole, batch.columns, strict=True) if column.null_count}
+            except (pyarrow.ArrowException, OSError) as error:
+                raise self._damaged(source, error) from error
+        return found
+
+    @staticmethod
+    def _row_numbers(file: Any) -> dict[str, range]:
+        """Row numbers that pandas keeps under a name, as a rule in place of a column."""
+        index = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
+        kept = [each for each in index if isinstance(each, dict) and each.get("name") is not None]
+        return {each["name"]: range(each["start"], each["stop"], each["step"]) for each in kept}
+
+    @staticmethod
+    def _damaged(source: str, error: Exception) -> FormatError:
+        return FormatError(f"{source}: the Parquet file is damaged ({error}). Copy or download it again.")
 
     def _unfit(self, name: str, told: str) -> FormatError:
         return FormatError(

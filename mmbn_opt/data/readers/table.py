@@ -16,7 +16,7 @@ from mmbn_opt.data.readers.limits import chosen_limit
 from mmbn_opt.data.readers.parquet import read_parquet
 from mmbn_opt.exceptions import FormatError, InputError
 
-__all__ = ["NA_VALUES", "read_table"]
+__all__ = ["NA_VALUES", "promise", "read_table"]
 
 NA_VALUES = ("", "NA", "NaN", "?")
 """Cells that are missing unless the caller says otherwise."""
@@ -108,7 +108,7 @@ def read_table(
     limit = chosen_limit(max_bytes)
     raw = _bytes_of(path)
     source = os.fspath(path)
-    ending, promised, promised_gzip = _promise(Path(source).name)
+    ending, promised, promised_gzip = promise(Path(source).name)
     zipped = is_gzip(raw)
     if zipped and promised and not promised_gzip:
         raise FormatError(
@@ -174,7 +174,7 @@ def _hint(file: Path) -> str:
     return f"Check the path; the working directory is {os.getcwd()}."
 
 
-def _promise(name: str) -> tuple[str, str | None, bool]:
+def promise(name: str) -> tuple[str, str | None, bool]:
     """What the ending of a file name says: the ending, the format (None if unknown), and whether it is gzipped."""
     lower = name.lower()
     zipped = lower.endswith(".gz")

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._arrays import FloatArray
+from ..._budget import leave_in_time
 from ...programs.choice import GroupCuts, WantedGroups
 from ...scores.margins import MarginTables
 from .node_sets import NodeSets
@@ -28,6 +29,12 @@ DEFAULT_GROUPS = 12
 """Groups of samples of a term until a solver asks for another number."""
 
 _SAMPLES_A_PART = 2048
+
+_PARTS_AT_ONCE = 64
+"""Parts between two looks at the clock: some 50 ms at most."""
+
+_LOOKUPS_A_SHARE = 10_000_000
+"""Samples times sets of nodes that are counted between two looks at the clock: some 50 ms."""
 
 
 class MarginTerm:
@@ -100,9 +107,14 @@ class MarginTerm:
         """Where parts of the samples end: by their number alone, so that the number of threads changes no digit."""
         return np.linspace(0, len(self._labels), 1 + max(1, len(self._labels) // _SAMPLES_A_PART)).astype(np.intp)
 
-    def _map(self, work: Callable[[int], Any], count: int) -> list[Any]:
-        numbers = range(count)
-        return list(map(work, numbers) if self._threads == 1 else _workers(self._threads).map(work, numbers))
+    def _map(self, work: Callable[[int], Any], count: int, at_once: int = _PARTS_AT_ONCE) -> list[Any]:
+        """What `work` says of every part; between blocks of `at_once` the time may be up, and then nobody works on."""
+        found: list[Any] = []
+        for first in range(0, count, at_once):
+            leave_in_time()
+            numbers = range(first, min(count, first + at_once))
+            found += map(work, numbers) if self._threads == 1 else _workers(self._threads).map(work, numbers)
+        return found
 
     def _pass(self, x: FloatArray) -> tuple[FloatArray, FloatArray, list[slice]]:
         """Loss and intercept of every group, and where samples below their gamma stand in `_active` and `_rival`."""
@@ -146,7 +158,9 @@ class MarginTerm:
         kind_ends = np.empty(len(ends), dtype=np.intp)
         number_kinds(labels, rival, self._table.shape[1], ends, number, kinds, kind_ends)
         gradients = np.zeros((len(groups), len(x)))
-        shares = np.array_split(np.arange(len(self._sets.cells)), self._threads)
+        n_sets = len(self._sets.cells)
+        n_shares = min(max(self._threads, len(active) * n_sets // _LOOKUPS_A_SHARE), max(self._threads, n_sets))
+        shares = np.array_split(np.arange(n_sets), n_shares)
 
         def run(share: int) -> None:
             margin_gradients(
@@ -154,7 +168,7 @@ class MarginTerm:
                 shares[share], gradients,
             )  # fmt: skip
 
-        self._map(run, self._threads)
+        self._map(run, n_shares, self._threads)
         return GroupCuts(values, groups, (self.upper - intercept)[groups], gradients)
 
     def exchanged(self, x: FloatArray, offsets: NDArray[np.intp]) -> FloatArray:

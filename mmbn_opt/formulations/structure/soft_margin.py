@@ -36,6 +36,9 @@ DEFAULT_GAMMA: float = log_odds(0.9)
 MANY_SAMPLES = 131_072
 """Merged samples above which searches without proof look at half as many."""
 
+VERY_MANY_SAMPLES = 3_000_000
+"""Above, a descent over all of them takes longer than the bound, and gains less."""
+
 
 @dataclass(frozen=True, eq=False)
 class MarginStructure(StructureFormulation):
@@ -108,11 +111,12 @@ class MarginStructure(StructureFormulation):
         return MarginLoss(tables, gamma, self._term_costs[0])
 
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
-        """Those of every structure formulation, and over many samples a last descent over all of them."""
+        """Those of every structure formulation, and over some millions of samples a last descent over all of them."""
         last: Start | None = None
         for last in super().starts(seed=seed, deadline=deadline):
             yield last
-        if last is None or self.tables.n_samples <= MANY_SAMPLES or self.broken(last.model.structure) is not None:
+        several = MANY_SAMPLES < self.tables.n_samples <= VERY_MANY_SAMPLES
+        if last is None or not several or self.broken(last.model.structure) is not None:
             return
         whole = MarginLoss(self.tables, self._gammas, self._term_costs[0])
         search = LocalSearch(self.candidates, whole, seed=seed, max_kicks=0, deadline=deadline, side=self.side)

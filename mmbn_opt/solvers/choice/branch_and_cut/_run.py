@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...._arrays import FloatArray
+from ...._budget import leaving_when
 from ....programs.choice import ChoiceProgram
 from ....programs.lagrangian import find_hub
 from ....programs.tree_log import TreeStore
@@ -21,7 +22,7 @@ from ._incumbent import Incumbent
 from ._keeping import Keeper
 from ._pool import RowPool, Slots
 from ._race import Race
-from ._rehearsal import Rehearsal, rehearse
+from ._rehearsal import MANY_PARTS, Rehearsal, rehearse
 from ._root import RootPoint, root_rounds
 from ._search import Search
 from ._settings import WIDE_ROOT_GAP, Branching, SearchSettings, few_groups, many_groups
@@ -113,7 +114,9 @@ class Run(Journal):
 
     def result(self, start: FloatArray | None) -> SolverResult:
         """Search to the end, or to what ends it."""
-        with self.until_ended() as ends:
+        # Passes over few samples end soon, and what they were for is worth more than the time.
+        long = self.program.term is not None and self.program.term.n_parts > MANY_PARTS
+        with self.until_ended() as ends, leaving_when(lambda: long and self.budget.over()):
             raw = self._run(start)
         if not ends:
             return self._finish(TerminationStatus.NODE_LIMIT if raw == "node limit" else TerminationStatus.OPTIMAL, raw)

@@ -1,5 +1,6 @@
 """Where samples are many, some of them say where to look, and all of them say what is claimed."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -8,10 +9,10 @@ import numpy as np
 import pytest
 
 import mmbn_opt as mm
-from mmbn_opt.formulations.structure import soft_margin
+from mmbn_opt.formulations.structure import _margin_kernels, margin_term, soft_margin
 from mmbn_opt.formulations.structure.margin_term import MarginTerm
 from mmbn_opt.programs import ProgramKind
-from mmbn_opt.solvers.choice.branch_and_cut import _rehearsal
+from mmbn_opt.solvers.choice.branch_and_cut import _rehearsal, _run
 
 
 @pytest.fixture
@@ -123,3 +124,27 @@ def test_nothing_of_a_margin_problem_has_the_size_of_columns_times_samples() -> 
         tracemalloc.stop()
     # A column has an entry for every sample: four bytes for each would be 76 MB.
     assert peak < program.n_columns * n_rows
+
+
+def test_a_pass_over_many_samples_is_left_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass takes 4 s here, four times the limit; what was proved and found before it is handed over."""
+    usual = _margin_kernels.margin_pass
+
+    def slow(*arguments: Any) -> int:
+        time.sleep(0.01)
+        return int(usual(*arguments))
+
+    problem = mm.SoftMarginStructure(table(0))
+    mm.solve(problem, "branch_and_cut", time_limit=5.0)  # compiles
+    monkeypatch.setattr(_run, "MANY_PARTS", 40)
+    monkeypatch.setattr(margin_term, "_SAMPLES_A_PART", 1)
+    monkeypatch.setattr(margin_term, "_PARTS_AT_ONCE", 1)
+    monkeypatch.setattr(_margin_kernels, "margin_pass", slow)
+    samples = problem.merged.n_samples
+    assert samples * 0.01 > 1.5
+    began = time.monotonic()
+    result = mm.solve(mm.SoftMarginStructure(table(0)), "branch_and_cut", time_limit=0.5)
+    assert time.monotonic() - began < samples * 0.01
+    assert result.termination_status is mm.TerminationStatus.TIME_LIMIT
+    assert result.model is not None
+    assert result.certificate.ok
