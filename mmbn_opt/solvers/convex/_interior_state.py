@@ -159,7 +159,13 @@ class InteriorState:
             self.slope = -(self.gamma**-3.0) / program.strength + float((program.delta * rivals).sum())
             curvature = 3 * self.gamma**-4.0 / program.strength
         system = NewtonSystem(
-            program, self.d, lam_exp + self.z / self.t + pull, self.share, self.lam / self.r - self.lam, curvature, self.prune,
+            program,
+            self.d,
+            lam_exp + self.z / self.t + pull,
+            self.share,
+            self.lam / self.r - self.lam,
+            curvature,
+            self.prune,
             self.free,
         )
         nothing = {key: np.zeros_like(getattr(self, key)) for key, _ in PAIRS}

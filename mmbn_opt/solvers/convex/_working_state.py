@@ -14,6 +14,8 @@ WIDTH = 0.6
 """Samples whose two largest losses are closer than this share of gamma belong to the set."""
 CLOSE, CLEAR = 0.1, 0.02
 """Whoever is so close to a kink joins when anybody has to, and the step ends where all are still so far from it."""
+FEWEST = 64
+"""The nearest to a kink belong to the set whatever their distance."""
 SPREAD = 0.15
 """Complementarity at the start; this and the following are shares of the value."""
 NEAR = 1e-3
@@ -62,7 +64,9 @@ class WorkingState:
         known[rows, margins.labels] = margins.weight - known.sum(axis=1)
         shared = np.count_nonzero(known > 1e-9 * margins.weight[:, None], axis=1) > 1
         top = np.partition(demands, -2, axis=1)
-        inside = shared | (top[:, -1] - top[:, -2] < WIDTH * self._gamma)
+        apart = top[:, -1] - top[:, -2]
+        inside = shared | (apart < WIDTH * self._gamma)
+        inside[np.argsort(apart, kind="stable")[:FEWEST]] = True
         self._piece = demands.argmax(axis=1)
         self._ids, self._outside = np.flatnonzero(inside), ~inside
         self._frozen = np.zeros_like(known)

@@ -28,8 +28,10 @@ CONE_SECONDS, CONE_SECONDS_AN_ENTRY = 0.5, 2.5e-5
 WARM_GAP = 1e-3
 """Relative gap at which the first-order method lets the interior point begin."""
 GOOD_GAP = 3e-3
-"""Relative gap from which on the working set is left alone with the time."""
+"""Relative gap from which on the working set may begin."""
 NEARLY_GOOD_GAP = 5e-2
+UNDER_WAY = 10.0
+"""Iterations after which an interior point goes on."""
 AHEAD, FURTHER_AHEAD = 4.0, 40.0
 """Iterations of an interior point whose time the proximal Newton method has before one on all samples begins: in
 general, and when its gap is already below `NEARLY_GOOD_GAP`."""
@@ -41,8 +43,9 @@ LONGEST_WARM = 3.0
 class ConvexChainSolver(Solver):
     """First-order method, then proximal Newton steps and an interior point in turns; for a linear form HiGHS first.
 
-    The first-order method has the first seconds. Then the proximal Newton method goes on from its point, beside it,
-    with a floor alone and where dense matrices will do, the interior point; each has half of the time limit, unless
+    The first-order method has the first seconds. Then the proximal Newton method goes on from its point. With a floor
+    alone, and where dense matrices will do, an interior point works beside it: on the samples at a kink if the point is
+    soon a good one, else on all; each has half of the time limit, unless
     another has closed the gap: the chain never ends worse than its best member would with half the time. Where one
     gives up, those that have waited take over, Clarabel too. Each goes on where it was. Without a limit turns grow with
     the time spent, and whoever makes no progress any more is left. The raw status lists what each of them said.
@@ -150,8 +153,7 @@ class ConvexChainSolver(Solver):
         if program.is_linear:
             links.append(AnewLink(LinearFormSolver(**common), program, run, eager=True))
         else:
-            newton = ResumableLink(ProximalNewtonSolver.name, run, proximal_newton)
-            links.append(newton)
+            links.append(ResumableLink(ProximalNewtonSolver.name, run, proximal_newton))
             if program.margins.n_parameters <= DENSE_PARAMETERS:
                 # With a likelihood term the rows are curved, and the proximal method is far ahead.
                 step, curved = iteration_seconds(program), bool(program.linear.any())
@@ -160,9 +162,7 @@ class ConvexChainSolver(Solver):
                 )
                 links.append(dense)
                 if program.gamma is not None and not curved:
-                    links.append(
-                        ResumableLink(WorkingSetSolver.name, run, working_set, step=step, reserve=True)
-                    )
+                    links.append(ResumableLink(WorkingSetSolver.name, run, working_set, step=step, reserve=True))
         if program.size.nonzeros <= CONE_NONZEROS and ClarabelSolver.is_available():
             least = CONE_SECONDS + CONE_SECONDS_AN_ENTRY * program.size.nonzeros
             links.append(AnewLink(ClarabelSolver(**common), program, run, least=least, reserve=len(links) > 1))
@@ -179,20 +179,20 @@ class ConvexChainSolver(Solver):
 
 
 def _hand_over(links: Sequence[ChainLink], run: ConvexRun) -> None:
-    """Once the point is good, the working set has the time that is left, until it gives up.
+    """Once the point is good, the working set goes first, in place of an interior point on all samples.
 
-    An interior point that has begun on all samples is as far, and would have to begin anew; while the proximal method
-    comes near, it waits for longer.
+    An interior point that is well under way on all samples is as far, and would have to begin anew; while the proximal
+    method comes near, it waits for longer.
     """
     named = {link.name: link for link in links}
     last, dense = named.get("working_set"), named.get("interior_point")
-    if last is None or dense is None or dense.tries or not last.reserve:
+    if last is None or dense is None or not last.reserve or dense.spent > UNDER_WAY * dense.step:
         return
     gap = run.bounds.gap_rel
     dense.behind = (AHEAD if gap > NEARLY_GOOD_GAP else FURTHER_AHEAD) * dense.step
     if gap <= GOOD_GAP:
-        for link in links:
-            link.reserve = link is not last
+        last.reserve, dense.reserve = False, True
+        named["proximal_newton"].behind = FURTHER_AHEAD * dense.step
 
 
 def _left(run: ConvexRun) -> float | None:

@@ -91,9 +91,8 @@ class WorkingSetSolver(DenseConvexSolver):
     def _look(self, run: ConvexRun, program: ConvexProgram, begun: WorkingState) -> None:
         """Value the newest point and multipliers, and those on the way to them from the best."""
         old, proved = run.best, run.multipliers
-        value = run.offer(begun.state.w)
-        assert old is not None and value is not None
-        if run.best is old:
+        assert old is not None
+        if run.offer(begun.state.w) is not None and run.best is old:
             new = program.project(begun.state.w)
             for share in SHARES:
                 run.offer((1.0 - share) * old + share * new)
