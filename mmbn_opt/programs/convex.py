@@ -1,7 +1,7 @@
 """Convex margin programs over blocks of log-probabilities, matrix-free."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -238,6 +238,30 @@ class ConvexProgram(MarginOverTables):
             self.max_nonzeros,
             self.rows,
         )
+
+    def part(self, samples: NDArray[np.integer], others: FloatArray) -> "ConvexProgram":
+        """The program of some samples, in this order, with a linear term that stands for fixed multipliers of others.
+
+        For any multipliers ``y`` of these samples, both together are multipliers of the whole program. What lies on the
+        floor is what does so in the whole.
+
+        Parameters
+        ----------
+        samples : integer array
+        others : float64 array (n_samples, n_classes)
+            Zeros for `samples`.
+        """
+        margins = self.margins
+        kept = replace(
+            margins,
+            index=np.ascontiguousarray(margins.index[:, samples]),
+            labels=margins.labels[samples],
+            weight=margins.weight[samples],
+        )
+        delta = self.delta if len(self.delta) == 1 else self.delta[samples]
+        found = replace(self, margins=kept, linear=self.linear + margins.adjoint(others), delta=delta)
+        found.__dict__["at_floor"] = self.at_floor
+        return found
 
     def linear_form(self) -> MixedIntegerProgram:
         """``min sum n_m h_m  s.t.  Delta u + h >= delta, h >= 0``, without blocks; columns u, then h.

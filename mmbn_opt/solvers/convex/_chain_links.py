@@ -26,6 +26,7 @@ class ChainLink(ABC):
     run : ConvexRun
         The books of the chain: points and bounds go there.
     eager, reserve : bool
+    behind : float
     clock : callable or None
         Seconds, from any origin; None: those of the chain.
     """
@@ -39,10 +40,11 @@ class ChainLink(ABC):
         *,
         eager: bool = False,
         reserve: bool = False,
+        behind: float = 0.0,
         clock: Callable[[], float] | None = None,
     ) -> None:
         self.name, self.run, self.clock = name, run, clock or run.budget.elapsed
-        self.eager, self.reserve = eager, reserve
+        self.eager, self.reserve, self.behind = eager, reserve, behind
         self.spent, self.tries = 0.0, 0
         self.ended = self.gave_up = False
         self.first_turn, self.step = FIRST_TURN, 0.0

@@ -1,6 +1,7 @@
 """Variables of the primal-dual interior point and one iteration on them."""
 
 import math
+from copy import copy
 
 import numpy as np
 
@@ -56,12 +57,13 @@ class InteriorState:
         known = None if y is None else with_own_class(program, y)
         if known is not None:
             self.y = (1.0 - CENTRED_SHARE) * known + CENTRED_SHARE * self.y
-        v = program.linear + margins.adjoint(self._rivals(self.y))
+        v = program.linear + margins.adjoint(self.rivals(self.y))
         self._balance(v, mu)
         self._center(mu)
         if known is not None:
             self.y = (1.0 - CENTRED_SHARE) * known + CENTRED_SHARE * self.y
         self.step_lengths, self.excess = 1.0, math.inf
+        self.pull, self.anchor, self.slowest = 0.0, self.w, 1e-3
 
     def _center(self, mu: float) -> None:
         """Slacks and multipliers of the samples at the point, all of complementarity `mu`."""
@@ -76,12 +78,12 @@ class InteriorState:
         Entries that lie close to the floor take the distance from it at which their multiplier is right.
         """
         program = self.program
-        exp_w = np.exp(self.w)
+        exp_w, level = row_shares(program, self.w)
         above = self.w - program.log_floor if self.has_floor else np.ones_like(self.w)
         far = above > NEAR_FLOOR
         mass = np.add.reduceat(np.where(far, exp_w, 0.0), program.row_ptr[:-1])
         pull = np.add.reduceat(np.where(far, v, 0.0), program.row_ptr[:-1])
-        slack = np.maximum(1.0 - np.add.reduceat(exp_w, program.row_ptr[:-1]), 1e-3)
+        slack = np.maximum(-level, 1e-3)
         self.lam = np.maximum(pull / np.maximum(mass, 1e-12), mu / slack)
         self.r = mu / self.lam
         if not self.has_floor:
@@ -95,7 +97,7 @@ class InteriorState:
         self.w = np.where(self.free, program.log_floor + self.t, program.log_floor)
         self.z = np.where(self.free, mu / self.t, 0.0)
 
-    def _rivals(self, table: FloatArray) -> FloatArray:
+    def rivals(self, table: FloatArray) -> FloatArray:
         """The table with the own class emptied."""
         rivals = table.copy()
         rivals[self.rows, self.program.margins.labels] = 0.0
@@ -110,6 +112,30 @@ class InteriorState:
         """Number of complementarity pairs."""
         return int(self.s.size) + len(self.r) + (int(self.free.sum()) if self.has_floor else 0)
 
+    def copy(self) -> "InteriorState":
+        """Another state that goes its own way."""
+        return copy(self)
+
+    def step_back(self, before: "InteriorState", share: float) -> None:
+        """Go only a share of the last step, which began at `before`; all variables move along lines."""
+        for name in ("w", "y", "s", "r", "t", "lam", "z"):
+            first = getattr(before, name)
+            setattr(self, name, first + share * (getattr(self, name) - first))
+        self.gamma = before.gamma + share * (self.gamma - before.gamma)
+
+    def grow(self, program: ConvexProgram) -> None:
+        """Go on with a program of more samples, the first of them those of before; the others begin centred."""
+        mu, old, self.program = self._mu(), len(self.y), program
+        new = slack_demands(program, self.w, self.gamma)[old:]
+        y = np.empty_like(new)
+        xi = center_slacks(new, program.margins.weight[old:], mu, y)
+        self.y, self.s = np.vstack([self.y, y]), np.vstack([self.s, xi[:, None] - new])
+        self.rows = np.arange(len(self.y))
+
+    def spread(self) -> float:
+        """Sum of all complementarity products."""
+        return self._mu() * self._pairs()
+
     def merit(self) -> float:
         """Mean complementarity and the largest excess of a row."""
         return self._mu() * float(self.s.size) + float(self.program.margins.weight.sum()) * self.excess
@@ -117,21 +143,30 @@ class InteriorState:
     def iterate(self) -> None:
         """One predictor and corrector step on the same factorization."""
         program, mu = self.program, self._mu()
-        exp_w = np.exp(self.w)
-        self.exp_w = np.where(self.free, exp_w, 0.0)  # only what moves
-        self.residual = np.add.reduceat(exp_w, program.row_ptr[:-1]) + self.r - 1.0
+        share, level = row_shares(program, self.w)
+        self.share = np.where(self.free, share, 0.0)  # only what moves
+        self.residual = level + self.r
         self.excess = float(np.abs(self.residual).max())
         self.d = self.y / self.s
-        rivals = self._rivals(self.y)
-        lam_exp = np.repeat(self.lam, self.sizes) * self.exp_w
+        rivals = self.rivals(self.y)
+        lam_exp = np.repeat(self.lam, self.sizes) * self.share
         self.stationarity = -program.linear - program.margins.adjoint(rivals) + lam_exp - self.z
+        pull = np.where(self.free, self.pull, 0.0)
+        self.stationarity += pull * (self.w - self.anchor)
         self.slope = 0.0
         curvature = 0.0
         if program.strength is not None:
             self.slope = -(self.gamma**-3.0) / program.strength + float((program.delta * rivals).sum())
             curvature = 3 * self.gamma**-4.0 / program.strength
         system = NewtonSystem(
-            program, self.d, lam_exp + self.z / self.t, self.exp_w, self.lam / self.r, curvature, self.prune, self.free
+            program,
+            self.d,
+            lam_exp + self.z / self.t + pull,
+            self.share,
+            self.lam / self.r - self.lam,
+            curvature,
+            self.prune,
+            self.free,
         )
         nothing = {key: np.zeros_like(getattr(self, key)) for key, _ in PAIRS}
         aim = self._direction(system, 0.0, nothing)
@@ -140,7 +175,7 @@ class InteriorState:
         for key, partner in PAIRS:
             mine, its = getattr(self, key) + primal * aim[key], getattr(self, partner) + dual * aim[partner]
             after += float((mine * its).sum()) if key != "t" or self.has_floor else 0.0
-        sigma = max(min(1.0, max(after / pairs / mu, 0.0)) ** 3, 1e-3)
+        sigma = max(min(1.0, max(after / pairs / mu, 0.0)) ** 3, self.slowest)
         crossed = {key: primal * dual * aim[key] * aim[partner] for key, partner in PAIRS}
         step = self._direction(system, sigma * mu, crossed)
         step = self._corrected(system, sigma * mu, crossed, step)
@@ -179,10 +214,10 @@ class InteriorState:
         to_z = np.zeros_like(self.t)
         if self.has_floor:
             to_z = np.where(self.free, (target - crossed["t"]) / self.t - self.z, 0.0)
-        right = -self.stationarity + margins.adjoint(self._rivals(shifted))
-        right -= self.exp_w * np.repeat(to_lam + self.lam * self.residual / self.r, self.sizes)
+        right = -self.stationarity + margins.adjoint(self.rivals(shifted))
+        right -= self.share * np.repeat(to_lam + self.lam * self.residual / self.r, self.sizes)
         right += to_z
-        right_gamma = -self.slope - float((program.delta * self._rivals(shifted)).sum())
+        right_gamma = -self.slope - float((program.delta * self.rivals(shifted)).sum())
         dw, dgamma = system.solve(right, right_gamma)
         scores = margins.scores(dw)
         dg = dgamma * program.delta + scores - scores[self.rows, margins.labels][:, None]
@@ -190,7 +225,7 @@ class InteriorState:
         dxi = (a.sum(axis=1) + (self.d * dg).sum(axis=1)) / total[:, 0]
         ds = dxi[:, None] - dg
         dy = a - self.d * ds
-        dr = -np.add.reduceat(self.exp_w * dw, program.row_ptr[:-1]) - self.residual
+        dr = -np.add.reduceat(self.share * dw, program.row_ptr[:-1]) - self.residual
         dlam = to_lam - self.lam / self.r * dr
         dz = to_z - self.z / self.t * dw if self.has_floor else np.zeros_like(dw)
         dt = dw if self.has_floor else np.zeros_like(dw)
@@ -220,6 +255,15 @@ class InteriorState:
         self.y *= (self.program.margins.weight / self.y.sum(axis=1))[:, None]
         self.lam = self.lam + dual * step["lam"]
         self.z = self.z + dual * step["z"]
+
+
+def row_shares(program: ConvexProgram, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Share of each entry in the sum of its row's exponentials, and the logarithms of these sums."""
+    first, sizes = program.row_ptr[:-1], np.diff(program.row_ptr)
+    top = np.maximum.reduceat(w, first)
+    part = np.exp(w - np.repeat(top, sizes))
+    total = np.add.reduceat(part, first)
+    return part / np.repeat(total, sizes), top + np.log(total)
 
 
 def _to_boundary(x: FloatArray, step: FloatArray) -> float:

@@ -79,12 +79,12 @@ class NewtonSystem:
             e_delta = d * (scaled - (d * scaled).sum(axis=1, keepdims=True) / total)
             # Sums over the classes vanish, so that Phi' is minus Delta' on the rivals.
             self._border = -margins.adjoint(e_delta)[self._moving]
-            self._across = cho_solve(self._factor, self._border)
+            self._across = cho_solve(self._factor, self._border, check_finite=False)
             self._corner = float((scaled * e_delta).sum()) + gamma_curvature - float(self._border @ self._across)
 
     def solve(self, right: FloatArray, right_gamma: float = 0.0) -> tuple[FloatArray, float]:
         """Steps in w and in gamma (0 where it is fixed)."""
-        moved: FloatArray = cho_solve(self._factor, right[self._moving])
+        moved: FloatArray = cho_solve(self._factor, right[self._moving], check_finite=False)
         gamma = 0.0
         if self._free:
             gamma = (right_gamma - float(self._border @ moved)) / max(self._corner, 1e-300)

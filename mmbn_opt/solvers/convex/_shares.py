@@ -34,6 +34,8 @@ class Link(Protocol):
         Comes when another has given up, and takes over what is left of its share.
     spent : float
         Seconds that it has had.
+    behind : float
+        Seconds by which the others may be ahead of it.
     tries : int
         Turns that it has had.
     first_turn : float
@@ -51,6 +53,7 @@ class Link(Protocol):
     eager: bool
     reserve: bool
     spent: float
+    behind: float
     tries: int
     first_turn: float
     step: float
@@ -99,7 +102,7 @@ def _has_work(link: Link, seconds: float) -> bool:
 
 def _rank(link: Link) -> tuple[bool, bool, float]:
     """Eager ones first, those that have to begin anew last, in between who has had least."""
-    return (not link.eager, not link.resumable, link.spent)
+    return (not link.eager, not link.resumable, link.spent + link.behind)
 
 
 def _turn(link: Link, active: Sequence[Link]) -> float:

@@ -27,6 +27,14 @@ CONE_SECONDS, CONE_SECONDS_AN_ENTRY = 0.5, 2.5e-5
 """A cone solver has never ended sooner: a process of its own, the model, and ten iterations."""
 WARM_GAP = 1e-3
 """Relative gap at which the first-order method lets the interior point begin."""
+GOOD_GAP = 3e-3
+"""Relative gap from which on the working set may begin."""
+NEARLY_GOOD_GAP = 5e-2
+UNDER_WAY = 10.0
+"""Iterations after which an interior point goes on."""
+AHEAD, FURTHER_AHEAD = 4.0, 40.0
+"""Iterations of an interior point whose time the proximal Newton method has before one on all samples begins: in
+general, and when its gap is already below `NEARLY_GOOD_GAP`."""
 LONGEST_WARM = 3.0
 """Seconds of the first-order method's first turn, at most."""
 
@@ -35,8 +43,9 @@ LONGEST_WARM = 3.0
 class ConvexChainSolver(Solver):
     """First-order method, then proximal Newton steps and an interior point in turns; for a linear form HiGHS first.
 
-    The first-order method has the first seconds. Then the proximal Newton method goes on from its point, beside it,
-    with a floor alone and where dense matrices will do, the interior point; each has half of the time limit, unless
+    The first-order method has the first seconds. Then the proximal Newton method goes on from its point. With a floor
+    alone, and where dense matrices will do, an interior point works beside it: on the samples at a kink if the point is
+    soon a good one, else on all; each has half of the time limit, unless
     another has closed the gap: the chain never ends worse than its best member would with half the time. Where one
     gives up, those that have waited take over, Clarabel too. Each goes on where it was. Without a limit turns grow with
     the time spent, and whoever makes no progress any more is left. The raw status lists what each of them said.
@@ -70,6 +79,7 @@ class ConvexChainSolver(Solver):
                 link, seconds = turn
                 begun[link.name] = link
                 link.advance(seconds)
+                _hand_over(links, run)
                 if program.is_linear and link.answer is not None and link.answer.stats.get("separable"):
                     break  # no other method finds an optimum that is not there
                 logger.debug("%s: gap %.2e after %.2f s of its own", link.name, run.bounds.gap_rel, link.spent)
@@ -94,6 +104,7 @@ class ConvexChainSolver(Solver):
         from .interior_point import InteriorPointSolver, expected_warm_seconds, iteration_seconds
         from .linear_form import LinearFormSolver
         from .proximal_newton import ProximalNewtonSolver
+        from .working_set import WorkingSetSolver
 
         common: dict[str, Any] = {
             "rel_gap": self.rel_gap,
@@ -124,6 +135,12 @@ class ConvexChainSolver(Solver):
             )
             return engine.steps(program, callback, parting[0] if parting else run.best)
 
+        def working_set(callback: SolverCallback) -> Any:
+            tables = [link.multipliers for link in links]
+            known = max((t for t in tables if t is not None), key=program.dual_value, default=None)
+            engine = WorkingSetSolver(time_limit=_left(run), multipliers=known, **common)
+            return engine.steps(program, callback, run.best)
+
         first = ResumableLink(
             FirstOrderSolver.name,
             run,
@@ -140,7 +157,12 @@ class ConvexChainSolver(Solver):
             if program.margins.n_parameters <= DENSE_PARAMETERS:
                 # With a likelihood term the rows are curved, and the proximal method is far ahead.
                 step, curved = iteration_seconds(program), bool(program.linear.any())
-                links.append(ResumableLink(InteriorPointSolver.name, run, interior_point, step=step, reserve=curved))
+                dense = ResumableLink(
+                    InteriorPointSolver.name, run, interior_point, step=step, reserve=curved, behind=AHEAD * step
+                )
+                links.append(dense)
+                if program.gamma is not None and not curved:
+                    links.append(ResumableLink(WorkingSetSolver.name, run, working_set, step=step, reserve=True))
         if program.size.nonzeros <= CONE_NONZEROS and ClarabelSolver.is_available():
             least = CONE_SECONDS + CONE_SECONDS_AN_ENTRY * program.size.nonzeros
             links.append(AnewLink(ClarabelSolver(**common), program, run, least=least, reserve=len(links) > 1))
@@ -154,6 +176,23 @@ class ConvexChainSolver(Solver):
             if table is not None and best is not None and run.program.dual_value(table) >= best - 1e-9 * abs(best):
                 run.multipliers = table
                 return
+
+
+def _hand_over(links: Sequence[ChainLink], run: ConvexRun) -> None:
+    """Once the point is good, the working set goes first, in place of an interior point on all samples.
+
+    An interior point that is well under way on all samples is as far, and would have to begin anew; while the proximal
+    method comes near, it waits for longer.
+    """
+    named = {link.name: link for link in links}
+    last, dense = named.get("working_set"), named.get("interior_point")
+    if last is None or dense is None or not last.reserve or dense.spent > UNDER_WAY * dense.step:
+        return
+    gap = run.bounds.gap_rel
+    dense.behind = (AHEAD if gap > NEARLY_GOOD_GAP else FURTHER_AHEAD) * dense.step
+    if gap <= GOOD_GAP:
+        last.reserve, dense.reserve = False, True
+        named["proximal_newton"].behind = FURTHER_AHEAD * dense.step
 
 
 def _left(run: ConvexRun) -> float | None:

@@ -27,6 +27,7 @@ class Scripted:
     first_turn: float = 1.0
     step: float = 0.0
     spent: float = 0.0
+    behind: float = 0.0
     tries: int = 0
     ended: bool = False
     gave_up: bool = False
