@@ -71,6 +71,11 @@ class TreeLedger:
         self._open[number] = (value, np.packbits(allowed))
         self._next = max(self._next, number + 1)
 
+    def count(self, what: str, number: int) -> None:
+        """So many more of something."""
+        with self.lock:
+            self.counts[what] += number
+
     def take(self, number: int, n_columns: int) -> tuple[float, BoolArray]:
         """Look at a box."""
         with self.lock:

@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from threading import RLock
+from threading import Condition
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from ....programs.tree_ledger import TreeLedger
 from ....programs.tree_replay import Origin
 from ._pool import Recipe, RowPool, Slots
 
-__all__ = ["Family", "Frontier", "Waiting", "Written"]
+__all__ = ["Family", "Frontier", "Recall", "Waiting", "Written"]
 
 
 class Written(NamedTuple):
@@ -51,23 +51,31 @@ class Family:
 Waiting = tuple[float, int, int, Family]
 """Bound, number, place in the family, family."""
 
+Recall = Callable[[int, RowPool], Slots]
+"""Makes the rows that were written at a place of the tree file, for a pool."""
+
 
 class Frontier:
-    """Boxes that wait.
+    """Boxes that wait, for any number of searchers.
 
     Parameters
     ----------
     pool : RowPool
     row_limit : int
         Rows alive at most; above, those of the least promising boxes are dropped, to be made again when needed.
-    recall : callable or None
-        Makes the rows that were written at a place of the tree file.
+    recall : Recall or None
+
+    Attributes
+    ----------
+    busy : int
+        Boxes that were popped and are not done.
     """
 
-    def __init__(self, pool: RowPool, row_limit: int, recall: Callable[[int], Slots] | None) -> None:
+    def __init__(self, pool: RowPool, row_limit: int, recall: Recall | None) -> None:
         self._pool, self._row_limit, self._recall = pool, row_limit, recall
         self._heap: list[Waiting] = []
-        self._lock = RLock()
+        self._lock = Condition()
+        self.busy = 0
         self.dropped = 0
         self.remade = 0
 
@@ -99,30 +107,67 @@ class Frontier:
                 heapq.heappush(self._heap, (bound, number, place, family))
             if self._pool.n_rows > self._row_limit:
                 self._drop_rows()
+            self._lock.notify_all()
 
     def pop(self) -> Waiting | None:
         """The box with the least bound."""
         with self._lock:
-            return heapq.heappop(self._heap) if self._heap else None
+            if not self._heap:
+                return None
+            self.busy += 1
+            return heapq.heappop(self._heap)
 
-    def rows_of(self, family: Family) -> Slots:
-        """Rows that boxes of a family start from; made again if they were dropped."""
+    @property
+    def exhausted(self) -> bool:
+        """Whether no box waits and nobody is at one."""
         with self._lock:
-            if isinstance(family.rows, Recipe):
-                family.rows = self._pool.make(family.rows)
+            return not self._heap and not self.busy
+
+    def wait(self, seconds: float) -> None:
+        """Until boxes come or go, or so long."""
+        with self._lock:
+            if not self._heap:
+                self._lock.wait(seconds)
+
+    def wake(self) -> None:
+        """Let all who wait look around."""
+        with self._lock:
+            self._lock.notify_all()
+
+    def rows_of(self, family: Family, pool: RowPool) -> Slots:
+        """Rows that boxes of a family start from, held for who asks; made again, by `pool`, if they were dropped."""
+        rows = self._held_rows(family)
+        if isinstance(rows, np.ndarray):
+            return rows
+        if isinstance(rows, Recipe):
+            made = pool.make(rows)
+        else:
+            assert self._recall is not None
+            made = self._recall(rows.place, pool)
+        with self._lock:
+            if family.rows is rows:
+                family.rows = made
                 self.remade += 1
-            elif isinstance(family.rows, Written):
-                assert self._recall is not None
-                family.rows = self._recall(family.rows.place)
-                self.remade += 1
+                pool.hold(made)
+                return made
+        # Another searcher made them meanwhile: his rows count.
+        pool.release(made if isinstance(rows, Written) else made[rows.which >= 0])
+        return self.rows_of(family, pool)
+
+    def _held_rows(self, family: Family) -> Slots | Recipe | Written:
+        with self._lock:
+            if isinstance(family.rows, np.ndarray):
+                self._pool.hold(family.rows)
             return family.rows
 
     def done(self, family: Family) -> None:
         """One box of a family less."""
         with self._lock:
+            self.busy -= 1
             family.open_boxes -= 1
             if family.open_boxes == 0 and not isinstance(family.rows, Written):
                 self._pool.release(family.rows.held if isinstance(family.rows, Recipe) else family.rows)
+            self._lock.notify_all()
 
     def _drop_rows(self) -> None:
         """Drop the rows of that half of the families whose boxes have the weakest claim to be looked at."""

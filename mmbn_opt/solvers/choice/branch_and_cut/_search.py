@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,8 +16,8 @@ from ....programs.tree_proof import TreeProof
 from ....programs.tree_replay import Origin
 from . import _simplex as simplex
 from ._branching import branching_order, mixture_order, spread
-from ._effort import BOX_STEPS, child_steps, cut_steps, making_steps, pivot_steps
-from ._frontier import Family, Frontier, Waiting
+from ._effort import BOX_STEPS, Tally, child_steps, cut_steps, making_steps, pivot_steps
+from ._frontier import Family, Frontier, Recall, Waiting
 from ._incumbent import PRUNING_SHARE, Incumbent
 from ._pool import RowPool, Slots
 from ._settings import Branching, SearchSettings
@@ -36,13 +37,16 @@ MOST_IDLE = 60
 MOST_TIES = 40
 """Boxes that are looked at for the canonical one of several optima, or a quarter of all boxes."""
 
+WAIT_SEC = 0.02
+"""How long one who finds no box waits before he looks at the clock."""
+
 MANY_GROUPS = 200
 """With more groups a box gets so many new rows that idle ones are left out at once."""
 
 
 @dataclass
 class Search:
-    """State of one search.
+    """State of one searcher of a tree.
 
     Parameters
     ----------
@@ -53,8 +57,14 @@ class Search:
         Called between kernels; raises to stop the search.
     rule : Branching
         By which nodes are chosen, whatever the settings say.
-    recall : callable or None
-        Makes the rows that were written at a place of the tree file.
+    recall : Recall or None
+    helps : bool
+        Whether another searcher of the same tree calls the heuristic.
+
+    Attributes
+    ----------
+    tally : Tally
+        What all searchers of the tree have done.
     """
 
     program: ChoiceProgram
@@ -64,12 +74,9 @@ class Search:
     incumbent: Incumbent
     check: Callable[[], None]
     rule: Branching = "dual"
-    recall: Callable[[int], Slots] | None = None
-    nodes: int = 0
-    children: int = 0
-    pivots: int = 0
-    work: float = 0.0
-    ties: int = 0
+    recall: Recall | None = None
+    helps: bool = False
+    tally: Tally = field(default_factory=Tally)
     _ages: dict[int, int] = field(default_factory=dict)
     _begun: bool = False
 
@@ -97,23 +104,42 @@ class Search:
         self.frontier.resume(self.proof.ledger, origins, slots)
         self._begun = True
 
-    def run(self) -> Iterator[float]:
-        """Search to the end; yields the open bound after every box."""
+    def beside(self, check: Callable[[], None]) -> "Search":
+        """One more searcher of the same tree, for a thread of his own."""
+        twin = copy(self)
+        twin.pool = self.pool.beside()
+        twin.proof, twin.check, twin.helps = twin.pool.proof, check, True
+        twin._workspace, twin._ages = Workspace(), {}
+        return twin
+
+    def run(self) -> Iterator[None]:
+        """Search to the end; yields before every box, and while others are at the last ones."""
         if not self._begun:
             self._expand(self._from_root(), depth=0)
-        while (waiting := self.frontier.pop()) is not None:
-            yield waiting[0]
-            self.look_at(waiting)
+        frontier = self.frontier
+        while True:
+            waiting = frontier.pop()
+            if waiting is not None:
+                yield
+                self.look_at(waiting)
+            elif frontier.exhausted:
+                return
+            else:
+                yield
+                frontier.wait(WAIT_SEC)
 
     def look_at(self, waiting: Waiting) -> None:
         """Bound and part a box that waited, or close it at once."""
         value, number, place, family = waiting
         if value >= self.incumbent.cutoff() and not self._settles_ties():
             self.proof.drop(number)
-        else:
-            self.proof.enter(number)
-            self._expand(self._tableau_for(family, place), depth=family.depth + 1)
+            self.frontier.done(family)
+            return
+        self.proof.enter(number)
+        rows = self.frontier.rows_of(family, self.pool)
+        self._expand(self._tableau_for(family, place, rows), depth=family.depth + 1)
         self.frontier.done(family)
+        self.pool.release(rows)
 
     # -- one box ----------------------------------------------------------------------------------------------------
 
@@ -121,8 +147,8 @@ class Search:
         """Whether to go on: the optimum is proved, and what is open can hold others that are worth the same."""
         if not self.incumbent.settles:
             return False
-        self.ties += 1
-        if self.ties > max(MOST_TIES, self.nodes // 4):
+        self.tally.add(ties=1)
+        if self.tally.ties > max(MOST_TIES, self.tally.nodes // 4):
             self.incumbent.settles = False
         return self.incumbent.settles
 
@@ -135,9 +161,8 @@ class Search:
     def _room(self) -> int:
         return 4 * self.pool.n_groups + 16
 
-    def _tableau_for(self, family: Family, place: int) -> Tableau:
-        """Where the current box, number `place` of its family, was left."""
-        rows = self.frontier.rows_of(family)
+    def _tableau_for(self, family: Family, place: int, rows: Slots) -> Tableau:
+        """Where the current box, number `place` of its family, was left; `rows` are the family's."""
         if family.bases is None:
             self._ages = dict.fromkeys(rows.tolist(), 0)
             return self._from_root(rows)
@@ -150,8 +175,8 @@ class Search:
         return found
 
     def _worked(self, steps: float) -> None:
-        self.work += steps
-        self.incumbent.effort.search += steps
+        self.tally.add(work=steps)
+        self.incumbent.effort.searched(steps)
 
     def _from_root(self, rows: Slots | None = None) -> Tableau:
         """The root's tableau in the current box, with further rows."""
@@ -165,7 +190,7 @@ class Search:
     def _expand(self, tableau: Tableau, depth: int) -> None:
         """Bound the current box, whose `tableau` is the box's own to change, and part it or close it."""
         self._done = False
-        self.nodes += 1
+        self.tally.add(nodes=1)
         self._worked(BOX_STEPS)
         proof = self.proof
         if not proof.feasible or proof.value >= self._limit:
@@ -180,7 +205,7 @@ class Search:
             if not self._done:
                 proof.close()  # while its rows are there
         finally:
-            self.pivots += tableau.pivots
+            self.tally.add(pivots=tableau.pivots)
             for slots in mine:
                 self.pool.release(slots)
 
@@ -218,7 +243,7 @@ class Search:
                 return True
             before = proof.value
             x, losses = tableau.point()
-            if round_ == 0:
+            if round_ == 0 and not self.helps:
                 incumbent.consider(x)
             gap = self._gap()
             slots = self._cuts(x, losses, 1e-3 * gap / max(1, self.pool.n_groups))
@@ -322,8 +347,8 @@ class Search:
                 values,
                 bases,
             )
-            self.pivots += pivots
+            self.tally.add(pivots=pivots)
             self._worked(child_steps(tableau, pivots))
             self.check()
-        self.children += count
+        self.tally.add(children=count)
         return self.proof.evaluate(children, slots, lam), bases
