@@ -261,7 +261,8 @@ class TreeProof:
 
     def value_counts(self) -> None:
         """The value of the current box counts from here on: what proves it is written."""
-        self._notes.value_counts()
+        if self._current:
+            self._notes.value_counts()
 
     def split(self, node: int) -> Children:
         """Boxes of the current box in which `node` takes each of its allowed columns."""

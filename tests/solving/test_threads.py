@@ -96,7 +96,7 @@ def test_a_run_goes_on_with_another_number_of_threads_each_time(tmp_path: Path, 
         )
         found = proved(larger(), tmp_path)
         assert found.overstated <= 1e-9 * max(1.0, abs(found.bound))
-        assert -found.bound <= result.bounds.dual_bound + 1e-8
+        assert -found.bound == pytest.approx(result.bounds.dual_bound, abs=1e-8)
         if result.termination_status is mm.TerminationStatus.OPTIMAL:
             break
     assert sessions > 2
@@ -174,12 +174,12 @@ def hard() -> mm.SoftMarginStructure:
 
 def test_all_threads_end_at_the_limit(tmp_path: Path) -> None:
     begin = time.monotonic()
-    result = solve(hard(), tmp_path, threads=3, time_limit=3.0)
-    assert time.monotonic() - begin < 8.0
+    result = solve(hard(), tmp_path, threads=3, time_limit=8.0)
+    assert time.monotonic() - begin < 12.0
     assert result.termination_status is mm.TerminationStatus.TIME_LIMIT
     assert not alive()
     found = proved(hard(), tmp_path)
-    assert -found.bound <= result.bounds.dual_bound + 1e-8
+    assert -found.bound == pytest.approx(result.bounds.dual_bound, abs=1e-8)
 
 
 def test_all_threads_stop_when_the_caller_says_so() -> None:

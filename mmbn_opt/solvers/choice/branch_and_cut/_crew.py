@@ -5,13 +5,18 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from threading import Event, Thread
 
+from ....results.status import TerminationStatus
+from ...journal import Ended
 from ._search import WAIT_SEC, Search
 
 __all__ = ["Crew"]
 
 
-class _Dismissed(Exception):
+class _Dismissed(Ended):
     """The way out of a box that is left where it stands."""
+
+    def __init__(self) -> None:
+        super().__init__(TerminationStatus.INTERRUPTED, "")
 
 
 class Crew:
@@ -62,10 +67,9 @@ class Crew:
                         search.frontier.wait(WAIT_SEC)
                     else:
                         helper.look_at(waiting)
-            except _Dismissed:
-                pass
             except BaseException as error:  # of whatever kind, it ends the whole search
-                self.error = self.error or error
+                if not isinstance(error, _Dismissed):
+                    self.error = self.error or error
             finally:
                 search.frontier.wake()
 

@@ -14,6 +14,7 @@ from ....programs.lagrangian import find_hub
 from ....programs.tree_children import Children
 from ....programs.tree_proof import TreeProof
 from ....programs.tree_replay import Origin
+from ...journal import Ended
 from . import _simplex as simplex
 from ._branching import branching_order, mixture_order, spread
 from ._effort import BOX_STEPS, Tally, child_steps, cut_steps, making_steps, pivot_steps
@@ -204,6 +205,10 @@ class Search:
                 self._branch(final, depth, self._idle(tableau, final))
             if not self._done:
                 proof.close()  # while its rows are there
+        except Ended as end:
+            if not end.abrupt:
+                proof.value_counts()
+            raise
         finally:
             self.tally.add(pivots=tableau.pivots)
             for slots in mine:
