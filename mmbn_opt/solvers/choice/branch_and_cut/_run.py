@@ -130,6 +130,7 @@ class Run(RootRun):
             return "tree exhausted before"
         search = self._searcher(self.pool, rules[0])
         search.resume(replay.origins, self._binding)
+        replay.origins.clear()
         others = iter([search])
         self.race = Race(
             lambda rule: next(others, None) or self._searcher(self._spare, rule), rules, self.budget.limit, start.value,
@@ -174,9 +175,8 @@ class Run(RootRun):
 
     def _searcher(self, pool: RowPool, rule: Branching) -> Search:
         """A search from the root."""
-        recall = None if self.keeper is None else self.keeper.rows_at
         pool.by_one_thread()
-        search = Search(self.program, pool, pool.proof, self.settings, self.incumbent, self.check, rule, recall)
+        search = Search(self.program, pool, pool.proof, self.settings, self.incumbent, self.check, rule, self.keeper)
         search.start(self._binding, self._gap)
         return search
 
@@ -225,6 +225,7 @@ class Run(RootRun):
             "branching": None if self.race is None else self.race.rule,
             "families_dropped": 0 if search is None else search.frontier.dropped,
             "families_remade": 0 if search is None else search.frontier.remade,
+            "boxes_put_away": 0 if search is None else search.frontier.deep,
             "engine": self.solver.name,
             "groups": self.pool.n_groups,
             "ties_settled": self.incumbent.settles,

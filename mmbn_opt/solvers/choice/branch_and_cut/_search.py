@@ -18,8 +18,9 @@ from ...journal import Ended
 from . import _simplex as simplex
 from ._branching import branching_order, mixture_order, spread
 from ._effort import BOX_STEPS, Tally, child_steps, cut_steps, making_steps, pivot_steps
-from ._frontier import Family, Frontier, Recall, Waiting
+from ._frontier import Family, Frontier, Waiting
 from ._incumbent import PRUNING_SHARE, Incumbent
+from ._keeping import Keeper
 from ._pool import RowPool, Slots
 from ._settings import Branching, SearchSettings
 from ._tableau import Costs, Tableau, Workspace, initial_tableau, tableau_of
@@ -37,6 +38,12 @@ MOST_IDLE = 60
 
 MOST_TIES = 40
 """Boxes that are looked at for the canonical one of several optima, or a quarter of all boxes."""
+
+BOX_BYTES = 1000
+"""What an open box takes in memory beside a byte a column, its share of its family included."""
+
+LEAST_BOXES = 64
+"""So many open boxes stay in memory whatever its limit."""
 
 WAIT_SEC = 0.02
 """How long one who finds no box waits before he looks at the clock."""
@@ -58,7 +65,8 @@ class Search:
         Called between kernels; raises to stop the search.
     rule : Branching
         By which nodes are chosen, whatever the settings say.
-    recall : Recall or None
+    keeper : Keeper or None
+        Of the tree file.
     helps : bool
         Whether another searcher of the same tree calls the heuristic.
 
@@ -75,7 +83,7 @@ class Search:
     incumbent: Incumbent
     check: Callable[[], None]
     rule: Branching = "dual"
-    recall: Recall | None = None
+    keeper: Keeper | None = None
     helps: bool = False
     tally: Tally = field(default_factory=Tally)
     _ages: dict[int, int] = field(default_factory=dict)
@@ -94,7 +102,8 @@ class Search:
         self.pool.hold(slots)
         self._costs = Costs.perturbed(self.program, self.proof.allowed, perturbation, self.settings.seed)
         row_limit = max(self.settings.memory_limit // (8 * self.program.n_columns), 2 * len(slots))
-        self.frontier = Frontier(self.pool, row_limit, self.recall)
+        box_limit = self.settings.memory_limit // (2 * (BOX_BYTES + self.program.n_columns))
+        self.frontier = Frontier(self.pool, row_limit, self.keeper, max(box_limit, LEAST_BOXES))
         tableau = initial_tableau(self.pool, self.proof.allowed, slots, self._costs)
         while tableau.optimise(self.proof.allowed, math.inf, 50) == simplex.LIMIT:
             self.check()
@@ -195,8 +204,7 @@ class Search:
         self._worked(BOX_STEPS)
         proof = self.proof
         if not proof.feasible or proof.value >= self._limit:
-            proof.close()
-            return
+            return proof.close()
         mine: list[Slots] = []
         try:
             if self._bound(tableau, mine) and proof.feasible:
@@ -303,7 +311,8 @@ class Search:
         narrow = np.int16 if tableau.first_slack + len(slots) < 2**15 else np.int32
         rows = np.concatenate([slots, np.array(list(idle), dtype=np.int64)])
         ages = np.array([0] * len(slots) + list(idle.values()), dtype=np.int8)
-        family = Family(rows, ages, bases[kept].astype(narrow), depth, len(kept), float(bounds[kept].min()))
+        least = float(bounds[kept].min())
+        family = Family(rows, ages, bases[kept].astype(narrow), depth, len(kept), least, proof.written_at)
         self.frontier.push(family, bounds[kept], [numbers[child] for child in kept])
 
     def _candidates(self, tableau: Tableau, depth: int, gap: float) -> tuple[list[int], int]:
@@ -341,17 +350,9 @@ class Search:
         done = 0
         while done < count:
             done, pivots = self._workspace.solve_children(
-                tableau,
-                children.allowed,
-                cutoff,
-                self.settings.max_pivots,
-                done,
-                self.settings.work_limit,
-                slots,
-                lam,
-                values,
-                bases,
-            )
+                tableau, children.allowed, cutoff, self.settings.max_pivots, done, self.settings.work_limit, slots,
+                lam, values, bases,
+            )  # fmt: skip
             self.tally.add(pivots=pivots)
             self._worked(child_steps(tableau, pivots))
             self.check()
