@@ -62,6 +62,10 @@ class TreeLedger:
         """Number and value of each open box in memory."""
         return ((number, value) for number, (value, _) in self._open.items())
 
+    def boxes(self) -> Iterator[tuple[int, float, NDArray[np.uint8]]]:
+        """Number, value and bits of each open box in memory."""
+        return ((number, value, bits) for number, (value, bits) in self._open.items())
+
     @property
     def next_number(self) -> int:
         """Number of the next box."""
@@ -111,6 +115,10 @@ class TreeLedger:
         """So many more of something."""
         with self.lock:
             self.counts[what] += number
+
+    def number_from(self, number: int) -> None:
+        """Number boxes from there on."""
+        self._next = number
 
     def take(self, number: int, n_columns: int) -> tuple[float, BoolArray]:
         """Look at a box."""

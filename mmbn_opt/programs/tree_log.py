@@ -35,6 +35,9 @@ MOST = 1e30
 
 Record = tuple[Kind, bytes]
 
+Mover = Callable[[Kind, bytes], bytes]
+"""Gives a record other numbers."""
+
 Sink = Callable[[Kind, bytes], int]
 """Takes a record; returns where it stands."""
 
@@ -129,6 +132,22 @@ class TreeLog:
         if kind is Kind.POINT:
             self.where.append(place)
         return place
+
+    def adopt(self, records: list[Record], relocation: Callable[[int, int], Mover]) -> None:
+        """Write what was written elsewhere, by the numbers that come next here."""
+        move = relocation(self._points, len(self.others))
+        for kind, payload in records:
+            moved = move(kind, payload)
+            if kind is Kind.POINT:
+                self._points += 1
+            elif kind is Kind.ROW:
+                self.others.append(json_of(moved))
+            self.write(kind, moved)
+
+    @property
+    def n_points(self) -> int:
+        """Points that have a number."""
+        return self._points
 
     # -- names ------------------------------------------------------------------------------------------------------
 

@@ -195,7 +195,7 @@ class SolveState:
             if self.should_end():
                 return
 
-    def call(self, engine: Solver, program: Program, checkpoint: Any = None) -> SolverResult:
+    def call(self, engine: Solver, program: Program, checkpoint: Any = None, workers: Any = None) -> SolverResult:
         """Run the solver on what is left of the budget and take what it found."""
         settings = engine if self.budget.limit is None else replace(engine, time_limit=self.budget.left())
         start = None if self.best is None or self._broken else self.formulation.encode(self.best, self.kind)
@@ -206,11 +206,11 @@ class SolveState:
             own = engine.settles_ties and self.bound_source == engine.name
             return self.stop_requested if own else stop
 
-        if checkpoint is None:
+        if checkpoint is None and workers is None:
             answer = settings.solve(program, callback=hear, start=start)
         else:
             assert isinstance(settings, Resumable)
-            answer = settings.solve_into(checkpoint, program, callback=hear, start=start)
+            answer = settings.solve_into(checkpoint, program, callback=hear, start=start, workers=workers)
         if answer.solution is not None:
             model = self.formulation.recover(answer.solution)
             self._take(model, engine.name)

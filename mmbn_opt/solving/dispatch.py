@@ -132,6 +132,7 @@ def solve(
     starts: Any = None,
     validation: Any = None,
     checkpoint: str | Path | None = None,
+    cluster: Any = None,
 ) -> Result:
     """Solve a formulation, or a program of one's own, and certify the answer.
 
@@ -168,6 +169,9 @@ def solve(
     checkpoint : str, Path or None
         A folder that keeps the tree of a `branch_and_cut` search as it grows. The same call again, whatever ended the
         last one, goes on from there; `load_run` looks into it. Another problem, or other tolerances, are refused.
+    cluster : distributed.Client, str or None
+        A Dask cluster whose workers search the tree of a `branch_and_cut` search, or its scheduler's address (extra
+        `dask`). Workers may come, go and be lost at any time.
 
     Returns
     -------
@@ -190,8 +194,9 @@ def solve(
     check_arguments(solve, locals())
     settings = SolveSettings(time_limit, rel_gap, abs_gap, threads, seed, verbose, options)
     return make_job(
-        formulation, solver, settings, callback=callback, starts=starts, validation=validation, checkpoint=checkpoint
-    ).execute()
+        formulation, solver, settings, callback=callback, starts=starts, validation=validation, checkpoint=checkpoint,
+        cluster=cluster,
+    ).execute()  # fmt: skip
 
 
 def start(
@@ -209,6 +214,7 @@ def start(
     starts: Any = None,
     validation: Any = None,
     checkpoint: str | Path | None = None,
+    cluster: Any = None,
 ) -> Run:
     """Solve a formulation in the background; return a handle that can be looked at and stopped.
 
@@ -240,6 +246,7 @@ def start(
             starts=starts,
             validation=validation,
             checkpoint=checkpoint,
+            cluster=cluster,
         )
     )
 
@@ -253,12 +260,13 @@ def make_job(
     starts: Any = None,
     validation: Any = None,
     checkpoint: str | Path | None = None,
+    cluster: Any = None,
 ) -> Job:
     """Check everything that can be checked before the work begins; the clock of the budget starts here.
 
     Parameters
     ----------
-    formulation, solver, callback, starts, validation, checkpoint
+    formulation, solver, callback, starts, validation, checkpoint, cluster
         As in `solve`.
     settings : SolveSettings
     """
@@ -287,8 +295,21 @@ def make_job(
         size = formulation.estimate_size(kind)
         formulation.refuse_oversized(kind)
     used = settings.used(engine)
+    workers = None if cluster is None else _workers(cluster, engine)
     kept = None if checkpoint is None else _kept(checkpoint, engine)
-    return Job(state, engine, availability.version or "", rule, size, used, listed_starts(starts), engine.seed, kept)
+    return Job(
+        state, engine, availability.version or "", rule, size, used, listed_starts(starts), engine.seed, kept, workers
+    )
+
+
+def _workers(cluster: Any, engine: Solver) -> Any:
+    """The workers of a cluster."""
+    if not isinstance(engine, Resumable):
+        raise InputError(
+            f"cluster must be left out with {engine.name!r}, which has no tree that others could search; "
+            'solver="branch_and_cut" does.'
+        )
+    return delegate("open_cluster")(cluster)
 
 
 def _kept(path: str | Path, engine: Solver) -> Any:

@@ -132,6 +132,11 @@ class Frontier:
             self.busy += 1
             return heapq.heappop(self._heap)
 
+    def depths(self) -> dict[int, int]:
+        """Of each box that waits here."""
+        with self._lock:
+            return {number: family.depth + 1 for _, number, _, family in self._heap}
+
     @property
     def exhausted(self) -> bool:
         """Whether no box waits and nobody is at one."""

@@ -90,6 +90,11 @@ class Incumbent:
                 return max(cutoff, loss + self._tie)
         return cutoff
 
+    @property
+    def choice(self) -> NDArray[np.intp] | None:
+        """The best choice known."""
+        return self._choice
+
     def resume(self, x: FloatArray | None) -> None:
         """Go on from a point that was announced already."""
         if x is not None:

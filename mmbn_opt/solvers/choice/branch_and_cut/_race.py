@@ -45,6 +45,8 @@ class Race:
         Told of the search that goes on alone.
     helped : callable
         A block in which others search the tree of a search too.
+    finish : callable or None
+        Goes on with the boxes of the search that was kept in another way.
 
     Attributes
     ----------
@@ -60,8 +62,10 @@ class Race:
         root: float,
         kept: Callable[[Search], None],
         helped: Callable[[Search], AbstractContextManager[object]],
+        finish: Callable[[Search, Iterator[None]], Iterator[None]] | None,
     ) -> None:
         self._enter, self._rules, self._root, self._kept, self._helped = enter, rules, root, kept, helped
+        self._finish = finish
         self._lap_work = float("inf") if time_limit is None else LAP_SHARE * 1e9 * time_limit
         self._dropped: list[tuple[int, int, int]] = []
         self._decided = False
@@ -101,7 +105,7 @@ class Race:
                 if second.proof.bound - root > LEAD * (first.proof.bound - root):
                     first, boxes = second, others
             self._keep(first)
-        yield from self._lap(first, boxes, lambda one: False)
+        yield from self._finish(first, boxes) if self._finish else self._lap(first, boxes, lambda one: False)
 
     def _had_its_lap(self, search: Search) -> bool:
         nodes, work = search.tally.nodes, search.tally.work

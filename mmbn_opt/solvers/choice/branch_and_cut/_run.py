@@ -1,6 +1,7 @@
 """One call of branch and cut: root, tree, and how it ends."""
 
 import math
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
 from typing import Any
 
@@ -12,6 +13,8 @@ from ....programs.tree_log import TreeStore
 from ....results.proof import Proof
 from ....results.status import TerminationStatus
 from ...base import Solver, SolverCallback, SolverResult
+from ...workers import Workers
+from ._coordinator import Coordinator
 from ._crew import Crew
 from ._keeping import Keeper
 from ._pool import RowPool
@@ -31,11 +34,15 @@ class Run(RootRun):
     """A whole call: root, tree, and how it ends."""
 
     def __init__(
-        self, solver: Solver, program: ChoiceProgram, callback: SolverCallback | None, store: TreeStore | None
-    ) -> None:
+        self, solver: Solver, program: ChoiceProgram, callback: SolverCallback | None, store: TreeStore | None,
+        workers: Workers | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(solver, program, callback, store)
+        self._workers = workers
+        self._finished_by = None if workers is None else self._by_workers
         self.race: Race | None = None
         self._crew = Crew(solver.threads - 1, self.budget.over)
+        self._coordinator: Coordinator | None = None
         self._next_report = REPORT_SEC
 
     def counts(self) -> tuple[int | None, int | None]:
@@ -134,7 +141,7 @@ class Run(RootRun):
         others = iter([search])
         self.race = Race(
             lambda rule: next(others, None) or self._searcher(self._spare, rule), rules, self.budget.limit, start.value,
-            self._kept, self._helped,
+            self._kept, self._helped, self._finished_by,
         )  # fmt: skip
         return self._search_tree()
 
@@ -146,7 +153,7 @@ class Run(RootRun):
         pools = iter((self.pool, self._spare))
         self.race = Race(
             lambda rule: self._searcher(next(pools), rule), rules, self.budget.limit, self.tree.value, self._kept,
-            self._helped,
+            self._helped, self._finished_by,
         )  # fmt: skip
         return self._search_tree()
 
@@ -163,6 +170,18 @@ class Run(RootRun):
                 if self.node_limit is not None and self.race.counts()[0] >= self.node_limit:
                     return "node limit"
         return "tree exhausted"
+
+    def _by_workers(self, search: Search, boxes: Iterator[None]) -> Iterator[None]:
+        """Let others search on."""
+        assert self._workers is not None
+        for _ in boxes:  # the root is parted here
+            break
+        else:
+            return
+        self._coordinator = Coordinator(
+            search, self._binding, self._gap, self._workers, self.tolerances, self.tree.constant
+        )
+        yield from self._coordinator.run()
 
     def check(self) -> None:
         """Raise `Ended` when the caller wants to stop or the time is up, and what a helper failed with."""
@@ -225,6 +244,7 @@ class Run(RootRun):
             "branching": None if self.race is None else self.race.rule,
             "families_dropped": 0 if search is None else search.frontier.dropped,
             "families_remade": 0 if search is None else search.frontier.remade,
+            "packets": 0 if self._coordinator is None else self._coordinator.packets,
             "boxes_put_away": 0 if search is None else search.frontier.deep,
             "engine": self.solver.name,
             "groups": self.pool.n_groups,

@@ -42,8 +42,7 @@ MOST_TIES = 40
 BOX_BYTES = 1000
 """What an open box takes in memory beside a byte a column, its share of its family included."""
 
-LEAST_BOXES = 64
-"""So many open boxes stay in memory whatever its limit."""
+LEAST_BOXES = 64  # stay in memory whatever its limit
 
 WAIT_SEC = 0.02
 """How long one who finds no box waits before he looks at the clock."""
@@ -99,6 +98,7 @@ class Search:
         strong, depth = self.settings.strong, self.settings.strong_depth
         self._strong = strong if strong is not None else (16 if small else 4)
         self._strong_depth = depth if depth is not None else (10**9 if small else 2)
+        self.root_value, self.root_allowed = self.proof.value, self.proof.allowed.copy()
         self.pool.hold(slots)
         self._costs = Costs.perturbed(self.program, self.proof.allowed, perturbation, self.settings.seed)
         row_limit = max(self.settings.memory_limit // (8 * self.program.n_columns), 2 * len(slots))

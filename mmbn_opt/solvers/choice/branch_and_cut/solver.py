@@ -11,6 +11,7 @@ from ....programs.base import ProgramKind
 from ....programs.choice import ChoiceProgram
 from ....programs.tree_log import TreeStore
 from ...base import Availability, Solver, SolverCallback, SolverResult
+from ...workers import Workers
 from ._run import Run
 
 __all__ = ["BranchAndCut"]
@@ -73,8 +74,12 @@ class BranchAndCut(Solver):
         program: Any,
         callback: SolverCallback | None = None,
         start: FloatArray | None = None,
+        workers: Workers | None = None,
     ) -> SolverResult:
-        """The same, with the tree written to a store as it grows, or gone on with where the store has one."""
+        """The same, with the tree written to a store as it grows, or gone on with where the store has one.
+
+        With `workers` these search it, once it is decided which of two trees goes on.
+        """
         if not isinstance(program, ChoiceProgram):
             raise InputError(
                 f"{self.name!r} solves ChoiceProgram, got {type(program).__name__}; "
@@ -82,4 +87,4 @@ class BranchAndCut(Solver):
             )
         # Linear algebra by one thread: more would round otherwise, and a machine's other core is not ours unasked.
         with limited_threads(1, "blas"):
-            return Run(self, program, callback, store).result(start)
+            return Run(self, program, callback, store, workers).result(start)
