@@ -1,10 +1,12 @@
 """Workers of a Dask cluster for solvers that give out packets."""
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from mmbn_opt._arguments import shown
+from mmbn_opt._budget import now
 from mmbn_opt.exceptions import InputError, MissingDependencyError
 from mmbn_opt.interop._version import package_version
 from mmbn_opt.solvers.workers import WorkersLost
@@ -15,6 +17,10 @@ logger = logging.getLogger(__name__)
 
 CONNECT_SEC = 10.0
 """How long a scheduler may take to answer."""
+
+
+LOOK_SEC = 0.005
+"""How often it is looked whether an answer is there."""
 
 
 def open_cluster(cluster: Any, option: str = "cluster") -> "DaskWorkers":
@@ -102,8 +108,8 @@ def _same(content: Any) -> Any:
 class DaskWorkers:
     """`mmbn_opt.solvers.workers.Workers` of a Dask cluster.
 
-    Dask itself gives the task of a worker that was lost to another one; one that was lost with several workers, which Dask
-    gives up, is given out anew.
+    Dask itself gives the task of a worker that was lost to another one; one that was lost with several workers, which
+    Dask gives up, is given out anew.
 
     Parameters
     ----------
@@ -116,7 +122,7 @@ class DaskWorkers:
         from distributed import as_completed
 
         self._client, self._own = client, own
-        self._done = as_completed()
+        self._done = as_completed(loop=client.loop)
         self._common: Any = None
         self._tasks: dict[Any, tuple[int, Callable[..., Any], tuple[Any, ...]]] = {}
         self._tickets = 0
@@ -143,20 +149,11 @@ class DaskWorkers:
 
     def answers(self, seconds: float) -> Iterator[tuple[int, Any]]:
         """Those that are there, at first after so many seconds at most."""
-        from distributed.utils import TimeoutError as NothingYet
-
-        if not self._done.has_ready():
-            try:
-                self._done.timeout = seconds
-                first = [next(self._done)] if self._tasks else []
-            except (NothingYet, TimeoutError):
-                first = []
-        else:
-            first = []
+        end = now() + seconds
+        while not self._done.has_ready() and now() < end:  # `next` would wait without a look at the clock
+            time.sleep(LOOK_SEC)
         if self._client.status != "running":
             raise WorkersLost("the cluster was lost: its scheduler does not answer any more")
-        for future in first:
-            yield from self._answer(future)
         while self._done.has_ready():
             yield from self._answer(next(self._done))
 
