@@ -36,6 +36,7 @@ _DELEGATES = {
     "classifier_summary": "mmbn_opt.display.keeping",
     "classifier_report": "mmbn_opt.display.keeping",
     "reasons_of": "mmbn_opt.display.reasons",
+    "open_cluster": "mmbn_opt.interop.with_dask",
     "open_checkpoint": "mmbn_opt.interop.checkpoint",
     "tree_header": "mmbn_opt.interop.tree_header",
     "write_bif": "mmbn_opt.interop.bif",

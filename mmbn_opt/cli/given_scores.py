@@ -17,6 +17,7 @@ __all__ = ["require_data", "solve_scores"]
 _FITTING = {
     "scores", "out", "max_parents", "solver", "time_limit", "rel_gap", "threads", "seed", "acyclicity", "require",
     "checkpoint",
+    "cluster",
     "forbid", "verbose", "quiet", "max_edges", "max_features", "max_parameters", "feature_costs", "budget", "tiers",
     "above", "not_above", "all_or_none", "at_most_one",
 }  # fmt: skip
@@ -60,6 +61,7 @@ def solve_scores(
     clock: Clock,
     call: Mapping[str, Any],
     checkpoint: Path | None = None,
+    cluster: str | None = None,
 ) -> None:
     """Read, solve, say and write.
 
@@ -75,6 +77,7 @@ def solve_scores(
     call : mapping
         Further settings of `solve`.
     checkpoint : Path or None
+    cluster : str or None
         As in `solve`.
     """
     from mmbn_opt._budget import interruptible
@@ -99,8 +102,9 @@ def solve_scores(
             formulation = LocalScoreStructure(read_jkl(scores), **settings)
         with Progress(clock.limit) as progress, Keeper(folder):
             result = solve(
-                formulation, solver, time_limit=clock.for_search(), callback=progress, checkpoint=checkpoint, **call
-            )
+                formulation, solver, time_limit=clock.for_search(), callback=progress, checkpoint=checkpoint,
+                cluster=cluster, **call,
+            )  # fmt: skip
         result = replace(found(result), settings={**result.settings, "time_limit": clock.limit})
         hand_over(result, folder, lambda: say_result(result), title=f"{formulation.title} of {scores.name}")
     raise typer.Exit(exit_status(result))

@@ -244,6 +244,13 @@ Checkpoint = Annotated[
         help="Keep the tree of branch_and_cut here as it grows; the same command again goes on from it.",
     ),
 ]  # fmt: skip
+Cluster = Annotated[
+    str | None,
+    text(
+        "--cluster", panel=SEARCH, metavar="ADDRESS",
+        help="Dask scheduler, like tcp://host:8786, whose workers search the tree of branch_and_cut.",
+    ),
+]  # fmt: skip
 Threads = Annotated[int, whole("--threads", "-j", panel=SEARCH, help="Threads of the solver.")]
 Seed = Annotated[int, whole("--seed", panel=SEARCH, help="Of everything that is drawn at random.")]
 

@@ -27,6 +27,7 @@ def structure(
     time_limit: opt.TimeLimit = None,
     rel_gap: opt.RelGap = 0.0,
     checkpoint: opt.Checkpoint = None,
+    cluster: opt.Cluster = None,
     threads: opt.Threads = 1,
     seed: opt.Seed = 0,
     smoothing: opt.Smoothing = 1.0,
@@ -87,7 +88,7 @@ def structure(
             "required_edges": edges("--require", require), "forbidden_edges": edges("--forbid", forbid),
             "constraints": limits,
         }  # fmt: skip
-        solve_scores(context, scores, out, settings, solver, clock, call, checkpoint)
+        solve_scores(context, scores, out, settings, solver, clock, call, checkpoint, cluster)
     from mmbn_opt.cli.given_scores import require_data
 
     data, target = require_data(data, target)
@@ -125,7 +126,7 @@ def structure(
         with Progress(time_limit) as progress, Keeper(folder, na_values=table.na_values):
             result = solve(
                 formulation, solver, time_limit=clock.for_search(calibrating.share), callback=progress,
-                checkpoint=checkpoint, **call,
+                checkpoint=checkpoint, cluster=cluster, **call,
             )  # fmt: skip
         result = replace(found(result), settings={**result.settings, "time_limit": time_limit})
 

@@ -77,7 +77,8 @@ class BoxNotes:
         """Write evidence of another kind."""
         if self.log is None:
             return
-        self.log.evidence(kind, self._number, self._rows, *evidence, claimed, hub)
+        with self._ledger.lock:
+            self.log.evidence(kind, self._number, self._rows, *evidence, claimed, hub)
         if kind is Kind.BRANCHING:
             self._best = None
 
@@ -95,9 +96,10 @@ class BoxNotes:
         """Columns went by the newest bound."""
         if self.log is not None:
             assert self._newest is not None
-            if self._filed is not self._newest:
-                self._file_bound(self._newest)
-            self.log.fix(self._number, least, columns)
+            with self._ledger.lock:
+                if self._filed is not self._newest:
+                    self._file_bound(self._newest)
+                self.log.fix(self._number, least, columns)
 
     def excluded(self, children: Children, bounds: FloatArray, over: BoolArray, allowed: BoolArray) -> None:
         """The columns of some children go, and of those that are dead, as far as they are still allowed."""
@@ -128,13 +130,15 @@ class BoxNotes:
     ) -> int:  # fmt: skip
         assert self.log is not None
         slots, lam = children.evidence or (np.zeros(0, dtype=np.int64), np.zeros((len(children.columns), 0)))
-        return self.log.children(
-            kind, self._number, children.node, first, columns, fates, claimed, self._rows, slots, lam[which]
-        )
+        with self._ledger.lock:
+            return self.log.children(
+                kind, self._number, children.node, first, columns, fates, claimed, self._rows, slots, lam[which]
+            )
 
     def closed(self, value: float) -> None:
         """The box is closed; an empty one at infinity."""
         if self.log is not None:
-            if math.isfinite(value):
-                self.value_counts()
-            self.log.close(Kind.CLOSE, self._number, value)
+            with self._ledger.lock:
+                if math.isfinite(value):
+                    self.value_counts()
+                self.log.close(Kind.CLOSE, self._number, value)

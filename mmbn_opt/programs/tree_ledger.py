@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import BoolArray
+from mmbn_opt.programs.deep_boxes import DeepBoxes
 from mmbn_opt.programs.tree_log import TreeLog
 from mmbn_opt.programs.tree_records import Kind
 
@@ -32,6 +33,7 @@ class TreeLedger:
 
     def __init__(self) -> None:
         self._open: dict[int, tuple[float, NDArray[np.uint8]]] = {}
+        self._deep: DeepBoxes | None = None
         self._next = 1
         self.closed = math.inf
         self.taken: dict[int, float] = {0: -math.inf}
@@ -49,11 +51,20 @@ class TreeLedger:
     @property
     def n_open(self) -> int:
         """Boxes that nobody looks at yet."""
-        return len(self._open)
+        return len(self._open) + (0 if self._deep is None else len(self._deep))
+
+    @property
+    def deep_least(self) -> float:
+        """Least value of the boxes that wait on the disk."""
+        return math.inf if self._deep is None else self._deep.least
 
     def values(self) -> Iterator[tuple[int, float]]:
-        """Number and value of each open box."""
+        """Number and value of each open box in memory."""
         return ((number, value) for number, (value, _) in self._open.items())
+
+    def boxes(self) -> Iterator[tuple[int, float, NDArray[np.uint8]]]:
+        """Number, value and bits of each open box in memory."""
+        return ((number, value, bits) for number, (value, bits) in self._open.items())
 
     @property
     def next_number(self) -> int:
@@ -70,6 +81,44 @@ class TreeLedger:
         """A box that was known before is open."""
         self._open[number] = (value, np.packbits(allowed))
         self._next = max(self._next, number + 1)
+
+    def put_away(self, numbers: list[int], places: list[int], depths: list[int], deep: DeepBoxes) -> None:
+        """Open boxes, by value, wait on the disk from here on, with where they were written and their depths.
+
+        `deep` is where, the same at each call.
+
+        Raises
+        ------
+        OSError
+            If there is no room; they are where they were.
+        """
+        with self.lock:
+            boxes = np.empty(len(numbers), dtype=deep.record)
+            boxes["number"], boxes["place"], boxes["depth"] = numbers, places, depths
+            boxes["value"] = [self._open[number][0] for number in numbers]
+            boxes["bits"] = [self._open[number][1] for number in numbers]
+            deep.add(boxes)
+            self._deep = deep
+            for number in numbers:
+                del self._open[number]
+
+    def bring_back(self, count: int) -> NDArray[np.void]:
+        """At most so many boxes, the best among them, that waited on the disk are in memory again."""
+        with self.lock:
+            assert self._deep is not None
+            boxes = self._deep.take(count)
+            for number, box in zip(boxes["number"].tolist(), boxes, strict=True):
+                self._open[number] = (float(box["value"]), box["bits"].copy())
+        return boxes
+
+    def count(self, what: str, number: int) -> None:
+        """So many more of something."""
+        with self.lock:
+            self.counts[what] += number
+
+    def number_from(self, number: int) -> None:
+        """Number boxes from there on."""
+        self._next = number
 
     def take(self, number: int, n_columns: int) -> tuple[float, BoolArray]:
         """Look at a box."""
@@ -97,4 +146,4 @@ class TreeLedger:
         """What no choice of the program can beat, as loss."""
         with self.lock:
             least = min((value for value, _ in self._open.values()), default=math.inf)
-            return min(least, min(self.taken.values(), default=math.inf), self.closed)
+            return min(least, self.deep_least, min(self.taken.values(), default=math.inf), self.closed)

@@ -5,7 +5,9 @@ are those of `mmbn_opt.programs.tree_records`; where they go is somebody else's 
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +23,7 @@ from mmbn_opt.programs.tree_records import (
     Kind,
     PointAt,
     RowNames,
+    json_of,
     text_of,
 )
 from mmbn_opt.programs.tree_rows import NAMELESS, TreeRows
@@ -32,12 +35,23 @@ MOST = 1e30
 
 Record = tuple[Kind, bytes]
 
+Mover = Callable[[Kind, bytes], bytes]
+"""Gives a record other numbers."""
+
 Sink = Callable[[Kind, bytes], int]
 """Takes a record; returns where it stands."""
 
 
 class TreeStore(Protocol):
-    """Where the records of one search are, those of earlier sessions included."""
+    """Where the records of one search are, those of earlier sessions included.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    """
+
+    path: Path
 
     def records(self) -> Iterator[tuple[int, Kind, bytes]]:
         """Place, kind and payload of each that was there before; to be read to the end before anything is written."""
@@ -61,24 +75,27 @@ class TreeLog:
     Parameters
     ----------
     sink : callable
-    points, others : int
-        How many points and other rows the file has already.
+    points : int
+        How many points the file has already.
+    others : iterable of mappings
+        Its other rows, by what they are made from.
 
     Attributes
     ----------
-    where : dict
+    others : list of mappings
+    where : array of int
         Of each point by its number where its record stands; a point that is still held back has no place.
     """
 
     WIDTH, CHILD_WIDTH = 8, 4
     """Bytes of a multiplier or of an entry of a point, and of a multiplier of children, which are most of a file."""
 
-    def __init__(self, sink: Sink, points: int = 0, others: int = 0) -> None:
+    def __init__(self, sink: Sink, points: int = 0, others: Iterable[Mapping[str, Any]] = ()) -> None:
         self._sink = sink
-        self._points, self._others = points, others
+        self._points, self.others = points, list(others)
         self._held: list[Record] | None = None
         self._since_layout: list[Record] | None = None
-        self.where: list[int] = []
+        self.where = array("q")
 
     # -- two trees of which one will count --------------------------------------------------------------------------
 
@@ -93,7 +110,8 @@ class TreeLog:
     def behind(cls, sink: Sink, records: list[Record]) -> "TreeLog":
         """A log that begins with these records, from a layout on, and holds them back too."""
         kinds = [kind for kind, _ in records]
-        log = cls(sink, kinds.count(Kind.POINT), kinds.count(Kind.ROW))
+        others = [json_of(payload) for kind, payload in records if kind is Kind.ROW]
+        log = cls(sink, kinds.count(Kind.POINT), others)
         log._held = list(records)
         return log
 
@@ -114,6 +132,22 @@ class TreeLog:
         if kind is Kind.POINT:
             self.where.append(place)
         return place
+
+    def adopt(self, records: list[Record], relocation: Callable[[int, int], Mover]) -> None:
+        """Write what was written elsewhere, by the numbers that come next here."""
+        move = relocation(self._points, len(self.others))
+        for kind, payload in records:
+            moved = move(kind, payload)
+            if kind is Kind.POINT:
+                self._points += 1
+            elif kind is Kind.ROW:
+                self.others.append(json_of(moved))
+            self.write(kind, moved)
+
+    @property
+    def n_points(self) -> int:
+        """Points that have a number."""
+        return self._points
 
     # -- names ------------------------------------------------------------------------------------------------------
 
@@ -136,7 +170,8 @@ class TreeLog:
             return point.number
         other = rows.others[slot]
         if other.number < 0:
-            other.number, self._others = self._others, self._others + 1
+            other.number = len(self.others)
+            self.others.append(other.origin)
             self.write(Kind.ROW, text_of({"number": other.number, **other.origin}))
         return -1 - other.number
 

@@ -104,6 +104,19 @@ class TreeProof:
             twin.ledger.log = self.log.fork(self.store)
         return twin
 
+    def beside(self, term: ConcaveTerm | None) -> "TreeProof":
+        """The same tree for one more searcher, who enters boxes of his own; he asks `term`, which is the same sum."""
+        twin = copy(self)
+        twin._notes = BoxNotes(self.ledger, self.store)
+        twin._rise, twin.allowed = self._rise.copy(), self.allowed.copy()
+        twin._asked, twin._current = None, False
+        twin.ask_of(term)
+        return twin
+
+    def ask_of(self, term: ConcaveTerm | None) -> None:
+        """Take cuts from another term that is the same sum in the same groups."""
+        self._term = term
+
     @property
     def log(self) -> TreeLog | None:
         """Where the proof is written down."""
@@ -158,7 +171,7 @@ class TreeProof:
         cuts, x, point = self._asked
         if len(slots):
             self.store.set_cuts(slots, cuts, places, Point.of(x) if point is None else point)
-        self.ledger.counts["cuts"] += len(slots)
+        self.ledger.count("cuts", len(slots))
 
     def set_cluster_row(self, slot: int, members: BoolArray) -> None:
         """Row of a cluster, from the parents."""
@@ -181,7 +194,7 @@ class TreeProof:
             self._program.c, self.offsets, self.allowed, store.rows, store.rhs, store.group, self.n_groups, slots,
             lam, self._rise
         )  # fmt: skip
-        self.ledger.counts["bounds"] += 1
+        self.ledger.count("bounds", 1)
         self._last = float(bound)
         self._notes.proved(self._last, (slots, lam), better=self._last > self.value)
         if self._last > self.value:
@@ -220,7 +233,7 @@ class TreeProof:
         found = maximum_structure(value, self.offsets, self._program.parents, hub)
         if found is None:
             return None
-        self.ledger.counts["bounds"] += 1
+        self.ledger.count("bounds", 1)
         bound = float(clipped @ self.store.rhs[slots]) - found[0]
         if bound > self.value:
             self.value = bound
@@ -240,7 +253,7 @@ class TreeProof:
             least = float((self._last + self._rise[over]).min())
             self._notes.fixed(least, np.flatnonzero(over))
             self.ledger.close_at(least)
-            self.ledger.counts["fixed_columns"] += int(over.sum())
+            self.ledger.count("fixed_columns", int(over.sum()))
             self.allowed[over] = False
             self.feasible = self._settle(self.allowed)
             self._tell()
@@ -248,7 +261,8 @@ class TreeProof:
 
     def value_counts(self) -> None:
         """The value of the current box counts from here on: what proves it is written."""
-        self._notes.value_counts()
+        if self._current:
+            self._notes.value_counts()
 
     def split(self, node: int) -> Children:
         """Boxes of the current box in which `node` takes each of its allowed columns."""
@@ -270,7 +284,7 @@ class TreeProof:
             self._program.c, self.offsets, children.allowed, store.rows, store.rhs, store.group, self.n_groups,
             slots, lam
         )  # fmt: skip
-        self.ledger.counts["bounds"] += len(bounds)
+        self.ledger.count("bounds", len(bounds))
         children.evidence = (slots, lam)
         if (bounds < self.value).any():
             self.value_counts()
@@ -285,7 +299,7 @@ class TreeProof:
         gone = np.concatenate([children.columns[over], children.dead])
         if len(gone):
             self._notes.excluded(children, bounds, over, self.allowed)
-            self.ledger.counts["fixed_columns"] += len(gone)
+            self.ledger.count("fixed_columns", len(gone))
             self.allowed[gone] = False
             self.feasible = self._settle(self.allowed)
             self._tell()

@@ -16,6 +16,7 @@ from ..results.bounds import ObjectiveBounds
 from ..results.proof import Proof
 from ..results.status import Sense, SolutionStatus, TerminationStatus
 from ..results.trace import BoundTrace
+from .workers import Workers
 
 __all__ = ["Availability", "Resumable", "Solver", "SolverCallback", "SolverEvent", "SolverResult"]
 
@@ -258,8 +259,9 @@ class Resumable(Protocol):
         program: Any,
         callback: SolverCallback | None = None,
         start: FloatArray | None = None,
+        workers: Workers | None = None,
     ) -> SolverResult:
-        """As `Solver.solve`, with the tree in a store; gone on with where the store has one."""
+        """As `Solver.solve`, with the tree in a store, gone on with where it has one, and searched by workers."""
 
 
 def program_bounds(primal: float | None, dual: float | None) -> ObjectiveBounds:

@@ -216,7 +216,7 @@ class SolveState:
         """Seconds that the checks of the answer will take, where the rows are so many that it matters."""
         return 0.0 if self._evaluating < NOTICED_SEC else min(2.0 * self._evaluating, 0.1 * limit)
 
-    def call(self, engine: Solver, program: Program, checkpoint: Any = None) -> SolverResult:
+    def call(self, engine: Solver, program: Program, checkpoint: Any = None, workers: Any = None) -> SolverResult:
         """Run the solver on what is left of the budget and take what it found."""
         settings = engine
         if self.budget.limit is not None:
@@ -229,11 +229,11 @@ class SolveState:
             own = engine.settles_ties and self.bound_source == engine.name
             return self.stop_requested if own else stop
 
-        if checkpoint is None:
+        if checkpoint is None and workers is None:
             answer = settings.solve(program, callback=hear, start=start)
         else:
             assert isinstance(settings, Resumable)
-            answer = settings.solve_into(checkpoint, program, callback=hear, start=start)
+            answer = settings.solve_into(checkpoint, program, callback=hear, start=start, workers=workers)
         if answer.solution is not None:
             model = self._hear(answer.solution, engine.name)
             if answer.stats.get("ties_settled"):

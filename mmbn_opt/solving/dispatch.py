@@ -134,6 +134,7 @@ def solve(
     starts: Any = None,
     validation: Any = None,
     checkpoint: str | Path | None = None,
+    cluster: Any = None,
 ) -> Result:
     """Solve a formulation, or a program of one's own, and certify the answer.
 
@@ -170,6 +171,9 @@ def solve(
     checkpoint : str, Path or None
         A folder that keeps the tree of a `branch_and_cut` search as it grows. The same call again, whatever ended the
         last one, goes on from there; `load_run` looks into it. Another problem, or other tolerances, are refused.
+    cluster : distributed.Client, str or None
+        A Dask cluster whose workers search the tree of a `branch_and_cut` search, or its scheduler's address (extra
+        `dask`). Workers may come, go and be lost at any time.
 
     Returns
     -------
@@ -192,8 +196,9 @@ def solve(
     check_arguments(solve, locals())
     settings = SolveSettings(time_limit, rel_gap, abs_gap, threads, seed, verbose, options)
     return make_job(
-        formulation, solver, settings, callback=callback, starts=starts, validation=validation, checkpoint=checkpoint
-    ).execute()
+        formulation, solver, settings, callback=callback, starts=starts, validation=validation, checkpoint=checkpoint,
+        cluster=cluster,
+    ).execute()  # fmt: skip
 
 
 def start(
@@ -211,6 +216,7 @@ def start(
     starts: Any = None,
     validation: Any = None,
     checkpoint: str | Path | None = None,
+    cluster: Any = None,
 ) -> Run:
     """Solve a formulation in the background; return a handle that can be looked at and stopped.
 
@@ -242,6 +248,7 @@ def start(
             starts=starts,
             validation=validation,
             checkpoint=checkpoint,
+            cluster=cluster,
         )
     )
 
@@ -256,12 +263,13 @@ def make_job(
     validation: Any = None,
     checkpoint: str | Path | None = None,
     only_given_starts: bool = False,
+    cluster: Any = None,
 ) -> Job:
     """Check everything that can be checked before the work begins; the clock of the budget starts here.
 
     Parameters
     ----------
-    formulation, solver, callback, starts, validation, checkpoint
+    formulation, solver, callback, starts, validation, checkpoint, cluster
         As in `solve`.
     settings : SolveSettings
     only_given_starts : bool
@@ -295,10 +303,21 @@ def make_job(
         size = formulation.estimate_size(kind)
         formulation.refuse_oversized(kind)
     used = settings.used(engine)
+    workers = None if cluster is None else _workers(cluster, engine)
     kept = None if checkpoint is None else _kept(checkpoint, engine)
     given = listed_starts(starts)
     version = availability.version or ""
-    return Job(state, engine, version, rule, size, used, given, engine.seed, kept, only_given_starts)
+    return Job(state, engine, version, rule, size, used, given, engine.seed, kept, workers, only_given_starts)
+
+
+def _workers(cluster: Any, engine: Solver) -> Any:
+    """The workers of a cluster."""
+    if not isinstance(engine, Resumable):
+        raise InputError(
+            f"cluster must be left out with {engine.name!r}, which has no tree that others could search; "
+            'solver="branch_and_cut" does.'
+        )
+    return delegate("open_cluster")(cluster)
 
 
 def _kept(path: str | Path, engine: Solver) -> Any:

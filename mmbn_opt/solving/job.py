@@ -75,6 +75,8 @@ class Job:
     seed : int
     checkpoint : Checkpoint or None
         Where the tree is kept; closed at the end.
+    workers : Workers or None
+        Who search it; let go at the end.
     only_given_starts : bool
         Whether the formulation's own heuristics are left out.
     """
@@ -88,6 +90,7 @@ class Job:
     starts: Iterable[Any] | None
     seed: int
     checkpoint: Any = None
+    workers: Any = None
     only_given_starts: bool = False
     _seconds: dict[str, float] = field(default_factory=dict)
 
@@ -105,6 +108,8 @@ class Job:
         finally:
             if self.checkpoint is not None:
                 self.checkpoint.close()
+            if self.workers is not None:
+                self.workers.close()
 
     def _search(self) -> tuple[Program | None, SolverResult | None]:
         state, seconds = self.state, self._seconds
@@ -128,7 +133,7 @@ class Job:
             if program is not None and not state.should_end():
                 before = state.budget.elapsed()
                 with interruptible(SOLVE_PATIENCE_SEC):
-                    answer = state.call(self.engine, program, self.checkpoint)
+                    answer = state.call(self.engine, program, self.checkpoint, self.workers)
                 state.refuse_contradiction(answer)
                 seconds["solve"] = state.budget.elapsed() - before
         state.interrupted |= bool(cut)

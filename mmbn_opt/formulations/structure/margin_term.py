@@ -11,6 +11,7 @@ never formed.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from functools import cache, cached_property
 from typing import Any
 
@@ -87,8 +88,6 @@ class MarginTerm:
         self._weight = np.ascontiguousarray(tables.weight[order])
         self._gamma = np.full(tables.n_samples, gamma, dtype=np.float64)[order]
         self._n_groups = int(group.max()) + 1
-        self._active = np.empty(tables.n_samples, dtype=np.int32)
-        self._rival = np.empty(tables.n_samples, dtype=np.int32)
 
     @cached_property
     def upper(self) -> FloatArray:
@@ -116,24 +115,25 @@ class MarginTerm:
             found += map(work, numbers) if self._threads == 1 else _workers(self._threads).map(work, numbers)
         return found
 
-    def _pass(self, x: FloatArray) -> tuple[FloatArray, FloatArray, list[slice]]:
-        """Loss and intercept of every group, and where samples below their gamma stand in `_active` and `_rival`."""
+    def _pass(self, x: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.int32], NDArray[np.int32], list[slice]]:
+        """Loss and intercept of every group; samples below their gamma and their rivals, and where these stand."""
         from ._margin_kernels import margin_pass
 
         columns = self._varying[x[self._varying] != 0.0]
         ends = self._ends()
         loss, intercept = np.empty((2, len(ends) - 1, self._n_groups))
+        active, rival = np.empty((2, self.n_parts), dtype=np.int32)  # of this call: several threads may make one
 
         def run(part: int) -> slice:
             first, last = int(ends[part]), int(ends[part + 1])
             count = margin_pass(
                 self._table, self._lookup, self._labels, self._weight, self._gamma, self._binary,
-                self._group, columns, x, loss[part], intercept[part], self._active, self._rival, first, last,
+                self._group, columns, x, loss[part], intercept[part], active, rival, first, last,
             )  # fmt: skip
             return slice(first, first + count)
 
         found = self._map(run, len(ends) - 1)
-        return loss.sum(axis=0), intercept.sum(axis=0), found
+        return loss.sum(axis=0), intercept.sum(axis=0), active, rival, found
 
     def values(self, x: FloatArray) -> FloatArray:
         """``f_g(x)``, shape (n_groups,)."""
@@ -143,11 +143,11 @@ class MarginTerm:
         """Values at `x`, and supergradients of all groups or of those that `wanted` picks by the values."""
         from ._gradient_kernels import margin_gradients, number_kinds
 
-        loss, intercept, found = self._pass(x)
+        loss, intercept, below, nearest, found = self._pass(x)
         values = self.upper - loss
         groups = np.arange(self._n_groups) if wanted is None else wanted(values)
-        active = np.concatenate([self._active[part] for part in found])
-        rival = np.concatenate([self._rival[part] for part in found])
+        active = np.concatenate([below[part] for part in found])
+        rival = np.concatenate([nearest[part] for part in found])
         ends = np.searchsorted(self._group[active], np.arange(self._n_groups + 1))
         if len(groups) < self._n_groups:
             places = np.concatenate([np.arange(0), *(np.arange(ends[g], ends[g + 1]) for g in groups)])
@@ -194,6 +194,10 @@ class MarginTerm:
 
     def regrouped(self, n_groups: int, threads: int = 1) -> "MarginTerm":
         """The same sum over another number of groups, computed by `threads` threads."""
+        if n_groups == self._n_groups:
+            twin = copy(self)
+            twin._threads = threads
+            return twin
         return MarginTerm(self._tables, self._given, n_groups, threads)
 
     def sampled(self, n_parts: int) -> "MarginTerm":

@@ -4,7 +4,8 @@ A step is about a nanosecond of one thread. The rates below were measured on som
 factor of two or so, since they only decide how often the heuristic is called and when two trees have done as much.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ...._arrays import FloatArray
 from ....programs.choice import ConcaveTerm
 from ._tableau import Tableau
 
-__all__ = ["Effort", "child_steps", "cut_steps", "making_steps", "pivot_steps", "round_steps"]
+__all__ = ["Effort", "Tally", "child_steps", "cut_steps", "making_steps", "pivot_steps", "round_steps"]
 
 FREE_CALLS = 4
 """Calls of the heuristic that are made whatever they take: those at the root, which find most."""
@@ -50,6 +51,7 @@ class Effort:
     last_success: float = -1e30
     calls: int = 0
     factor: float = 1.0
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @property
     def total(self) -> float:
@@ -69,12 +71,46 @@ class Effort:
         """Whether the heuristic has had no more than its share."""
         return self.calls < FREE_CALLS or self.heuristic <= self.share * self.total
 
+    def searched(self, steps: float) -> None:
+        """Count steps of the search, of any thread."""
+        with self._lock:
+            self.search += steps
+
     def tried(self, steps: int, *, success: bool) -> None:
         """Count a call of the heuristic."""
         self.calls += 1
         self.heuristic += steps
         if success:
             self.last_success = self.total
+
+
+@dataclass
+class Tally:
+    """What was done in one tree, by all its searchers.
+
+    Examples
+    --------
+    >>> tally = Tally()
+    >>> tally.add(nodes=1, pivots=3)
+    >>> tally.nodes, tally.pivots
+    (1, 3)
+    """
+
+    nodes: int = 0
+    children: int = 0
+    pivots: int = 0
+    ties: int = 0
+    work: float = 0.0
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+
+    def add(self, *, nodes: int = 0, children: int = 0, pivots: int = 0, ties: int = 0, work: float = 0.0) -> None:
+        """So much more."""
+        with self._lock:
+            self.nodes += nodes
+            self.children += children
+            self.pivots += pivots
+            self.ties += ties
+            self.work += work
 
 
 def making_steps(tableau: Tableau) -> float:

@@ -1,17 +1,22 @@
 """Open boxes of a search in the order of their bounds, and what each starts from."""
 
 import heapq
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from threading import RLock
+from threading import Condition
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...._arrays import FloatArray
+from ....programs.deep_boxes import DeepBoxes
 from ....programs.tree_ledger import TreeLedger
 from ....programs.tree_replay import Origin
+from ....results.status import TerminationStatus
+from ...journal import Ended
+from ._keeping import Keeper
 from ._pool import Recipe, RowPool, Slots
 
 __all__ = ["Family", "Frontier", "Waiting", "Written"]
@@ -38,6 +43,8 @@ class Family:
     depth, open_boxes : int
     least : float
         Least bound of the boxes.
+    place : int
+        Where the parting of the parent stands in the tree file; -1 for nowhere.
     """
 
     rows: Slots | Recipe | Written
@@ -46,28 +53,46 @@ class Family:
     depth: int
     open_boxes: int
     least: float
+    place: int = -1
 
+
+_NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
 
 Waiting = tuple[float, int, int, Family]
 """Bound, number, place in the family, family."""
 
 
 class Frontier:
-    """Boxes that wait.
+    """Boxes that wait, for any number of searchers.
 
     Parameters
     ----------
     pool : RowPool
     row_limit : int
         Rows alive at most; above, those of the least promising boxes are dropped, to be made again when needed.
-    recall : callable or None
-        Makes the rows that were written at a place of the tree file.
+    keeper : Keeper or None
+        Of the tree file.
+    box_limit : int
+        Boxes in memory at most; above, the less promising half of those that were written waits on the disk.
+
+    Attributes
+    ----------
+    deep : int
+        Boxes that were put away so.
+    busy : int
+        Boxes that were popped and are not done.
     """
 
-    def __init__(self, pool: RowPool, row_limit: int, recall: Callable[[int], Slots] | None) -> None:
-        self._pool, self._row_limit, self._recall = pool, row_limit, recall
+    def __init__(self, pool: RowPool, row_limit: int, keeper: Keeper | None, box_limit: int = 10**9) -> None:
+        self._pool, self._row_limit, self._keeper = pool, row_limit, keeper
+        self._box_limit = box_limit
+        self._ledger = pool.proof.ledger
+        self._deep = DeepBoxes(pool.program.n_columns, None if keeper is None else keeper.folder)
+        self._next_look = box_limit
+        self.deep = 0
         self._heap: list[Waiting] = []
-        self._lock = RLock()
+        self._lock = Condition()
+        self.busy = 0
         self.dropped = 0
         self.remade = 0
 
@@ -79,13 +104,7 @@ class Frontier:
         families: dict[int, Family] = {}
         for number, value in ledger.values():
             place, depth = origins[number].place, origins[number].depth
-            if place not in families:
-                rows = slots if place < 0 else Written(place)
-                families[place] = Family(rows, np.zeros(0, dtype=np.int8), None, depth - 1, 0, value)
-            family = families[place]
-            family.open_boxes += 1
-            family.least = min(family.least, value)
-            self._heap.append((value, number, 0, family))
+            self._heap.append((value, number, 0, _written(families, place, depth, value, slots)))
         if -1 in families:
             self._pool.hold(slots)
         heapq.heapify(self._heap)
@@ -99,30 +118,79 @@ class Frontier:
                 heapq.heappush(self._heap, (bound, number, place, family))
             if self._pool.n_rows > self._row_limit:
                 self._drop_rows()
+            if len(self._heap) > self._next_look and self._keeper is not None:
+                self._put_away()
+            self._lock.notify_all()
 
     def pop(self) -> Waiting | None:
         """The box with the least bound."""
         with self._lock:
-            return heapq.heappop(self._heap) if self._heap else None
+            if self._ledger.deep_least < (self._heap[0][0] if self._heap else math.inf):
+                self._bring_back()
+            if not self._heap:
+                return None
+            self.busy += 1
+            return heapq.heappop(self._heap)
 
-    def rows_of(self, family: Family) -> Slots:
-        """Rows that boxes of a family start from; made again if they were dropped."""
+    def depths(self) -> dict[int, int]:
+        """Of each box that waits here."""
         with self._lock:
-            if isinstance(family.rows, Recipe):
-                family.rows = self._pool.make(family.rows)
+            return {number: family.depth + 1 for _, number, _, family in self._heap}
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no box waits and nobody is at one."""
+        with self._lock:
+            return not self._heap and not self.busy and math.isinf(self._ledger.deep_least)
+
+    def wait(self, seconds: float) -> None:
+        """Until boxes come or go, or so long."""
+        with self._lock:
+            if not self._heap and math.isinf(self._ledger.deep_least):
+                self._lock.wait(seconds)
+
+    def wake(self) -> None:
+        """Let all who wait look around."""
+        with self._lock:
+            self._lock.notify_all()
+
+    def rows_of(self, family: Family, pool: RowPool) -> Slots:
+        """Rows that boxes of a family start from, held for who asks; made again, by `pool`, if they were dropped."""
+        rows = self._held_rows(family)
+        if isinstance(rows, np.ndarray):
+            return rows
+        if isinstance(rows, Recipe):
+            made = pool.make(rows)
+        else:
+            assert self._keeper is not None
+            made = self._keeper.rows_at(rows.place, pool)
+        with self._lock:
+            if family.rows is rows:
+                family.rows = made
                 self.remade += 1
-            elif isinstance(family.rows, Written):
-                assert self._recall is not None
-                family.rows = self._recall(family.rows.place)
-                self.remade += 1
+                pool.hold(made)
+                return made
+        # Another searcher made them meanwhile: his rows count.
+        pool.release(made if isinstance(rows, Written) else made[rows.which >= 0])
+        return self.rows_of(family, pool)
+
+    def _held_rows(self, family: Family) -> Slots | Recipe | Written:
+        with self._lock:
+            if isinstance(family.rows, np.ndarray):
+                self._pool.hold(family.rows)
             return family.rows
 
     def done(self, family: Family) -> None:
         """One box of a family less."""
         with self._lock:
-            family.open_boxes -= 1
-            if family.open_boxes == 0 and not isinstance(family.rows, Written):
-                self._pool.release(family.rows.held if isinstance(family.rows, Recipe) else family.rows)
+            self.busy -= 1
+            self._one_less(family)
+            self._lock.notify_all()
+
+    def _one_less(self, family: Family) -> None:
+        family.open_boxes -= 1
+        if family.open_boxes == 0 and not isinstance(family.rows, Written):
+            self._pool.release(family.rows.held if isinstance(family.rows, Recipe) else family.rows)
 
     def _drop_rows(self) -> None:
         """Drop the rows of that half of the families whose boxes have the weakest claim to be looked at."""
@@ -132,3 +200,44 @@ class Frontier:
             assert isinstance(family.rows, np.ndarray)
             family.rows = self._pool.put_away(family.rows)
             self.dropped += 1
+
+    def _put_away(self) -> None:
+        """Let the weaker half of the boxes wait on the disk, as far as their rows are written."""
+        self._heap.sort()
+        half = self._box_limit // 2
+        weak = self._heap[half:]
+        gone = [waiting for waiting in weak if waiting[3].place >= 0]
+        self._heap[half:] = [waiting for waiting in weak if waiting[3].place < 0]
+        # What cannot go is not looked through again at each box.
+        self._next_look = max(self._box_limit, 2 * len(self._heap))
+        numbers, families = [number for _, number, _, _ in gone], [family for *_, family in gone]
+        places, depths = [family.place for family in families], [family.depth for family in families]
+        try:
+            self._ledger.put_away(numbers, places, depths, self._deep)
+        except OSError as error:
+            self._heap += gone
+            heapq.heapify(self._heap)
+            words = f"open boxes beyond the memory limit could not be written: {error.strerror or error}"
+            raise Ended(TerminationStatus.INTERRUPTED, words) from error
+        self.deep += len(gone)
+        for family in families:
+            self._one_less(family)
+
+    def _bring_back(self) -> None:
+        """Boxes that waited on the disk, the best of all among them."""
+        boxes = self._ledger.bring_back(max(1, self._box_limit // 8))
+        families: dict[int, Family] = {}
+        for value, number, place, depth in boxes[["value", "number", "place", "depth"]].tolist():
+            family = _written(families, place, depth + 1, value, _NO_ROWS)
+            heapq.heappush(self._heap, (value, number, 0, family))
+
+
+def _written(families: dict[int, Family], place: int, depth: int, value: float, slots: Slots) -> Family:
+    """The family of a box whose parent was parted at a place of the tree file; at the root `slots` are its rows."""
+    family = families.get(place)
+    if family is None:
+        rows = slots if place < 0 else Written(place)
+        family = families[place] = Family(rows, np.zeros(0, dtype=np.int8), None, depth - 1, 0, value, place)
+    family.open_boxes += 1
+    family.least = min(family.least, value)
+    return family

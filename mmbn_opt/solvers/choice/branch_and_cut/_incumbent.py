@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from copy import copy
+from threading import RLock, get_ident
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ TIE_SHARE = 1e-10
 
 class Incumbent:
     """Best integral point so far, in loss form.
+
+    Any thread may offer points, and what it offers counts at once; `news` is told by the thread that made this, when it
+    next offers a point or calls `tell`.
 
     Of points that are worth the same the canonical one is kept: it takes the smaller column at the first node at which
     they differ. A search that wants the canonical one of all optima closes a box at `limit` instead of `cutoff`.
@@ -57,6 +61,8 @@ class Incumbent:
         self._heuristic = copy(pool.program.primal_heuristic)
         self._longest = 0.0
         self._tie = TIE_SHARE * max(1.0, abs(constant))
+        self._lock, self._teller = RLock(), get_ident()
+        self._untold: list[tuple[FloatArray, float]] = []
         self._choice: NDArray[np.intp] | None = None
         self.settles = settles
         self.effort = Effort()
@@ -65,22 +71,29 @@ class Incumbent:
 
     def cutoff(self) -> float:
         """Boxes whose bound reaches this hold nothing that is better by more than the tolerance."""
-        if math.isinf(self.loss):
+        loss = self.loss
+        if math.isinf(loss):
             return math.inf
-        objective = abs(self.loss + self._constant)
+        objective = abs(loss + self._constant)
         asked = ENGINE_SHARE * self._tolerances.rel_gap * objective
-        return self.loss - max(self._tolerances.absolute, PRUNING_SHARE * objective, asked)
+        return loss - max(self._tolerances.absolute, PRUNING_SHARE * objective, asked)
 
     def limit(self, allowed: BoolArray) -> float:
         """Where the box `allowed` may be closed: above the ties that may be in it and precede the point known."""
-        cutoff = self.cutoff()
-        if self.settles and self._choice is not None:
+        with self._lock:
+            cutoff, loss, choice = self.cutoff(), self.loss, self._choice
+        if self.settles and choice is not None:
             columns = np.flatnonzero(allowed)
             offsets = self._pool.program.offsets
             first = columns[np.searchsorted(columns, offsets[:-1]).clip(max=max(0, len(columns) - 1))]
-            if _precedes(first, self._choice):
-                return max(cutoff, self.loss + self._tie)
+            if _precedes(first, choice):
+                return max(cutoff, loss + self._tie)
         return cutoff
+
+    @property
+    def choice(self) -> NDArray[np.intp] | None:
+        """The best choice known."""
+        return self._choice
 
     def resume(self, x: FloatArray | None) -> None:
         """Go on from a point that was announced already."""
@@ -94,14 +107,22 @@ class Incumbent:
         choice = program.choice(x)
         point = program.vector(choice)
         loss = self._pool.loss(point)
-        better = loss < self.loss - self._tie
-        if not better and (loss > self.loss + self._tie or not _precedes(choice, self._choice)):
-            return False
-        if program.violation(point) > 1e-6:
-            return False
-        self.x, self.loss, self._choice = point, loss, choice
-        self._news(point, loss)
+        with self._lock:
+            better = loss < self.loss - self._tie
+            if not better and (loss > self.loss + self._tie or not _precedes(choice, self._choice)):
+                return False
+            if program.violation(point) > 1e-6:
+                return False
+            self.x, self.loss, self._choice = point, loss, choice
+            self._untold.append((point, loss))
+        if get_ident() == self._teller:
+            self.tell()
         return better
+
+    def tell(self) -> None:
+        """Tell of points that other threads found."""
+        while self._untold:
+            self._news(*self._untold.pop(0))
 
     def consider(self, x: FloatArray) -> None:
         """Round and improve a fractional point, as long as the heuristic has had no more than its share of the work."""

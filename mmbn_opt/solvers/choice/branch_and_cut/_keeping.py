@@ -1,6 +1,8 @@
 """The tree file of a search, as its solver sees it: what is written, and how a search goes on from it."""
 
 import math
+from array import array
+from pathlib import Path
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -38,8 +40,8 @@ class Keeper:
     def __init__(self, store: TreeStore, program: ChoiceProgram) -> None:
         self._store, self._failed = store, False
         self.replay = Replay.of(program, store.records())
-        self.log = TreeLog(self._write, len(self.replay.point_places), len(self.replay.others))
-        self.log.where = list(self.replay.point_places)
+        self.log = TreeLog(self._write, len(self.replay.point_places), self.replay.others)
+        self.log.where = array("q", self.replay.point_places)
         self._points: WeakValueDictionary[int, Point] = WeakValueDictionary()
 
     def _write(self, kind: Kind, payload: bytes) -> int:
@@ -51,6 +53,11 @@ class Keeper:
             self._failed = True
             words = f"the checkpoint could not be written: {error.strerror or error}; it holds what was written before"
             raise Ended(TerminationStatus.INTERRUPTED, words, abrupt=True) from error
+
+    @property
+    def folder(self) -> Path:
+        """Where the tree file is, and what else takes room."""
+        return self._store.path
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
@@ -114,7 +121,7 @@ class Keeper:
 
     def _make(self, pool: RowPool, names: RowNames) -> Slots:
         cuts = pool.named_cuts(names, self._point)
-        others = [pool.other_row(int(number), self.replay.others[number]) for number in names.others]
+        others = [pool.other_row(int(number), self.log.others[number]) for number in names.others]
         return np.concatenate([cuts, np.array(others, dtype=np.int64)])
 
     def _point(self, number: int) -> Point:

@@ -1,8 +1,9 @@
 """Rows in loss form under numbers that the search, its tableaux and the proof share."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from ....programs.tree_records import RowNames
 from ....programs.tree_rows import Point
 from .clusters import ClusterSeparator
 
-__all__ = ["Recipe", "RowPool", "Slots"]
+__all__ = ["Recipe", "RowPool", "Shelf", "Slots"]
 
 Slots = NDArray[np.int64]
 
@@ -52,37 +53,73 @@ def _always(groups: NDArray[np.intp]) -> WantedGroups:
     return lambda values: groups
 
 
+class Shelf:
+    """Which slots are given out, to how many holders, and the names of rows that have one."""
+
+    def __init__(self, size: int = 256) -> None:
+        self.holders = np.zeros(size, dtype=np.int64)
+        self.free = list(range(size - 1, -1, -1))
+        self.known: dict[Hashable, int] = {}
+        self.name_of: dict[int, Hashable] = {}
+
+    def copy(self) -> "Shelf":
+        """The same state, apart from this."""
+        twin = Shelf(0)
+        twin.holders, twin.free = self.holders.copy(), list(self.free)
+        twin.known, twin.name_of = dict(self.known), dict(self.name_of)
+        return twin
+
+    def take(self, count: int) -> Slots:
+        """Free slots, each with one holder from here on."""
+        if len(self.free) < count:
+            size = len(self.holders)
+            more = max(count, size // 2)
+            self.holders = np.concatenate([self.holders, np.zeros(more, dtype=np.int64)])
+            self.free[:0] = range(size + more - 1, size - 1, -1)
+        slots = np.array([self.free.pop() for _ in range(count)], dtype=np.int64)
+        self.holders[slots] = 1
+        return slots
+
+    def give_back(self, slot: int) -> None:
+        """A slot has no holder any more."""
+        key = self.name_of.pop(slot, None)
+        if key is not None:
+            del self.known[key]
+        self.free.append(slot)
+
+
 @dataclass
 class RowPool:
     """Rows ``rows[t] . x + s[group[t]] >= rhs[t]``; a row lives as long as somebody holds it.
 
     The proof makes every row from its origin (a point, a node set, a row of the program) and owns its numbers; here
-    slots are given out and taken back.
+    slots are given out and taken back. Several searchers of one tree share its rows, each through a pool of his own
+    that `beside` makes: what changes rows or holders does so under the lock of the tree's ledger, and who reads needs
+    none, since a row that somebody holds stays as it is.
     """
 
     program: ChoiceProgram
     term: ConcaveTerm | None
     separator: ClusterSeparator
     proof: TreeProof
-    holders: NDArray[np.int64] = field(init=False)
-    _free: list[int] = field(default_factory=list)
-    _known: dict[Hashable, int] = field(default_factory=dict)
-    _name_of: dict[int, Hashable] = field(default_factory=dict)
+    shelf: Shelf = field(default_factory=Shelf)
 
     def __post_init__(self) -> None:
-        size = 256
-        self.holders = np.zeros(size, dtype=np.int64)
-        self._free = list(range(size - 1, -1, -1))
         self.upper = np.zeros(0) if self.term is None else self.term.upper
 
     def fork(self) -> "RowPool":
         """Another pool with the same rows under the same numbers, and a proof of its own."""
-        twin = RowPool(self.program, self.term, self.separator, self.proof.fork())
-        twin.holders = self.holders.copy()
-        twin._free = list(self._free)
-        twin._known = dict(self._known)
-        twin._name_of = dict(self._name_of)
-        return twin
+        return replace(self, proof=self.proof.fork(), shelf=self.shelf.copy())
+
+    def beside(self) -> "RowPool":
+        """The same pool for one more searcher of the same tree."""
+        return replace(self, proof=self.proof.beside(self.term))
+
+    def by_one_thread(self) -> None:
+        """Compute cuts by the thread that asks: where boxes are looked at side by side, passes need not be parted."""
+        if self.term is not None:
+            self.term = self.term.regrouped(self.n_groups, 1)
+            self.proof.ask_of(self.term)
 
     @property
     def n_groups(self) -> int:
@@ -92,7 +129,7 @@ class RowPool:
     @property
     def n_rows(self) -> int:
         """Rows alive."""
-        return len(self.holders) - len(self._free)
+        return len(self.shelf.holders) - len(self.shelf.free)
 
     @property
     def rows(self) -> FloatArray:
@@ -109,35 +146,29 @@ class RowPool:
         """Loss group of each slot, -1 for none."""
         return self.proof.store.group
 
-    def _take(self, count: int) -> Slots:
-        if len(self._free) < count:
-            size = len(self.holders)
-            more = max(count, size // 2)
-            self.holders = np.concatenate([self.holders, np.zeros(more, dtype=np.int64)])
-            self._free[:0] = range(size + more - 1, size - 1, -1)
-        slots = np.array([self._free.pop() for _ in range(count)], dtype=np.int64)
-        self.holders[slots] = 1
-        return slots
+    @property
+    def _lock(self) -> RLock:
+        return self.proof.ledger.lock
 
     def hold(self, slots: Slots) -> None:
         """One more holder of each row."""
-        self.holders[slots] += 1
+        with self._lock:
+            self.shelf.holders[slots] += 1
 
     def release(self, slots: Slots) -> None:
         """One holder less; rows without a holder are forgotten."""
-        self.holders[slots] -= 1
-        for slot in slots[self.holders[slots] == 0]:
-            key = self._name_of.pop(int(slot), None)
-            if key is not None:
-                del self._known[key]
-            self.proof.store.forget(int(slot))
-            self._free.append(int(slot))
+        with self._lock:
+            self.shelf.holders[slots] -= 1
+            for slot in slots[self.shelf.holders[slots] == 0].tolist():
+                self.proof.store.forget(slot)
+                self.shelf.give_back(slot)
 
     def program_rows(self) -> Slots:
         """The program's own rows."""
-        slots = self._take(self.program.A.shape[0])
-        for row, slot in enumerate(slots):
-            self.proof.set_program_row(int(slot), row)
+        with self._lock:
+            slots = self.shelf.take(self.program.A.shape[0])
+            for row, slot in enumerate(slots):
+                self.proof.set_program_row(int(slot), row)
         return slots
 
     def cluster(self, members: NDArray[np.bool_]) -> int:
@@ -146,12 +177,14 @@ class RowPool:
 
     def _named(self, key: Hashable, make: Callable[[int], None]) -> int:
         """The row of a name, made or held once more."""
-        if key in self._known:
-            self.holders[self._known[key]] += 1
-            return self._known[key]
-        slot = int(self._take(1)[0])
-        make(slot)
-        self._known[key], self._name_of[slot] = slot, key
+        shelf = self.shelf
+        with self._lock:
+            if key in shelf.known:
+                shelf.holders[shelf.known[key]] += 1
+                return shelf.known[key]
+            slot = int(shelf.take(1)[0])
+            make(slot)
+            shelf.known[key], shelf.name_of[slot] = slot, key
         return slot
 
     def origins(self, slots: Slots, lam: FloatArray) -> tuple[list[FloatArray], tuple[Hashable, ...]]:
@@ -163,8 +196,8 @@ class RowPool:
             if share > 1e-9 and point is not None:
                 points[id(point)] = point
                 weight[id(point)] = weight.get(id(point), 0.0) + share
-            elif share > 1e-9 and slot in self._name_of:
-                names.append(self._name_of[slot])
+            elif share > 1e-9 and slot in self.shelf.name_of:
+                names.append(self.shelf.name_of[slot])
         found = []
         for key in sorted(points, key=lambda each: -weight[each]):
             x = np.zeros(self.program.n_columns)
@@ -215,8 +248,9 @@ class RowPool:
 
     def _keep(self, places: NDArray[np.intp]) -> Slots:
         """Rows of some of the pieces last asked about."""
-        slots = self._take(len(places))
-        self.proof.set_cut_rows(slots, places)
+        with self._lock:
+            slots = self.shelf.take(len(places))
+            self.proof.set_cut_rows(slots, places)
         return slots
 
     def put_away(self, slots: Slots) -> Recipe:
@@ -242,21 +276,22 @@ class RowPool:
         """Cuts by the numbers of their points and by their groups, made or held once more."""
         slots = np.empty(len(names.points), dtype=np.int64)
         for number in np.unique(names.points).tolist():
-            new = []
-            for place in np.flatnonzero(names.points == number).tolist():
-                key = (number, int(names.groups[place]))
-                if key in self._known:
-                    slots[place] = self._known[key]
-                    self.holders[slots[place]] += 1
-                else:
-                    new.append(place)
-            if not new:
+            mine = np.flatnonzero(names.points == number)
+            known = [(number, int(group)) for group in names.groups[mine]]
+            with self._lock:
+                held = [self.shelf.known.get(key, -1) for key in known]
+                slots[mine] = held
+                self.hold(slots[mine[slots[mine] >= 0]])
+            new = mine[slots[mine] < 0]
+            if not len(new):
                 continue
             groups = names.groups[new].astype(np.intp)
             self.proof.ask_again(point_of(number), _always(groups))
-            slots[new] = self._keep(np.arange(len(new)))
-            for slot, group in zip(slots[new].tolist(), groups.tolist(), strict=True):
-                self._known[number, group], self._name_of[slot] = slot, (number, group)
+            with self._lock:
+                slots[new] = self._keep(np.arange(len(new)))
+                for slot, group in zip(slots[new].tolist(), groups.tolist(), strict=True):
+                    if (number, group) not in self.shelf.known:  # another searcher may have made it meanwhile
+                        self.shelf.known[number, group], self.shelf.name_of[slot] = slot, (number, group)
         return slots
 
     def other_row(self, number: int, origin: Mapping[str, Any]) -> int:

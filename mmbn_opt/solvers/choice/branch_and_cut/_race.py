@@ -1,6 +1,7 @@
 """Two trees from one root, one after the other: who has the better bound after the same work goes on alone."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager
 
 from ._search import Search
 from ._settings import Branching
@@ -42,6 +43,10 @@ class Race:
         Bound of the root.
     kept : callable
         Told of the search that goes on alone.
+    helped : callable
+        A block in which others search the tree of a search too.
+    finish : callable or None
+        Goes on with the boxes of the search that was kept in another way.
 
     Attributes
     ----------
@@ -56,8 +61,11 @@ class Race:
         time_limit: float | None,
         root: float,
         kept: Callable[[Search], None],
+        helped: Callable[[Search], AbstractContextManager[object]],
+        finish: Callable[[Search, Iterator[None]], Iterator[None]] | None,
     ) -> None:
-        self._enter, self._rules, self._root, self._kept = enter, rules, root, kept
+        self._enter, self._rules, self._root, self._kept, self._helped = enter, rules, root, kept, helped
+        self._finish = finish
         self._lap_work = float("inf") if time_limit is None else LAP_SHARE * 1e9 * time_limit
         self._dropped: list[tuple[int, int, int]] = []
         self._decided = False
@@ -75,41 +83,45 @@ class Race:
 
     def counts(self) -> tuple[int, int, int]:
         """Boxes, pivots and children of all trees, of those that were dropped too."""
-        ours = [(search.nodes, search.pivots, search.children) for search in self.searches] + self._dropped
+        ours = [_counts(search) for search in self.searches] + self._dropped
         return sum(c[0] for c in ours), sum(c[1] for c in ours), sum(c[2] for c in ours)
 
-    def run(self) -> Iterator[float]:
-        """Search to the end; yields the proved bound after every box."""
+    def run(self) -> Generator[None, None, None]:
+        """Search to the end; yields before every box."""
         first = self.searches[0]
-        root = self._root
         boxes = first.run()
         if len(self._rules) > 1:
-            for bound in boxes:
-                yield bound
-                full = first.nodes >= LAP_BOXES and first.work >= LAP_WORK
-                if full or (first.work >= self._lap_work and first.nodes >= LEAST_BOXES):
-                    break
-            else:
+            if (yield from self._lap(first, boxes, self._had_its_lap)):
                 self._keep(first)
                 return
-            if first.proof.bound - root >= NEAR * (first.incumbent.loss - root):
-                self._keep(first)
-                yield from boxes
-                return
-            second = self._enter(self._rules[1])
-            self.searches.append(second)
-            others = second.run()
-            for _ in others:
-                yield self.leader.proof.bound
-                if second.work >= first.work:
-                    break
-            else:
-                self._keep(second)
-                return
-            if second.proof.bound - root > LEAD * (first.proof.bound - root):
-                first, boxes = second, others
+            root = self._root
+            if first.proof.bound - root < NEAR * (first.incumbent.loss - root):
+                second = self._enter(self._rules[1])
+                self.searches.append(second)
+                others = second.run()
+                if (yield from self._lap(second, others, lambda one: one.tally.work >= first.tally.work)):
+                    self._keep(second)
+                    return
+                if second.proof.bound - root > LEAD * (first.proof.bound - root):
+                    first, boxes = second, others
             self._keep(first)
-        yield from boxes
+        yield from self._finish(first, boxes) if self._finish else self._lap(first, boxes, lambda one: False)
+
+    def _had_its_lap(self, search: Search) -> bool:
+        nodes, work = search.tally.nodes, search.tally.work
+        full = nodes >= LAP_BOXES and work >= LAP_WORK
+        return full or (work >= self._lap_work and nodes >= LEAST_BOXES)
+
+    def _lap(
+        self, search: Search, boxes: Iterator[None], enough: Callable[[Search], bool]
+    ) -> Generator[None, None, bool]:
+        """Search until it is enough; whether that was to the end."""
+        with self._helped(search):
+            for _ in boxes:
+                yield
+                if enough(search):
+                    return False
+        return True
 
     def settle(self) -> None:
         """Where the race was ended before it was decided, the better tree counts."""
@@ -120,6 +132,10 @@ class Race:
         self._decided = True
         for other in self.searches:
             if other is not search:
-                self._dropped.append((other.nodes, other.pivots, other.children))
+                self._dropped.append(_counts(other))
         self.searches = [search]
         self._kept(search)
+
+
+def _counts(search: Search) -> tuple[int, int, int]:
+    return search.tally.nodes, search.tally.pivots, search.tally.children

@@ -1,7 +1,8 @@
-"""One call of branch and cut: layout, root, tree, and how it ends."""
+"""One call of branch and cut: root, tree, and how it ends."""
 
 import math
-from functools import partial
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing
 from typing import Any
 
 import numpy as np
@@ -9,24 +10,20 @@ import numpy as np
 from ...._arrays import FloatArray
 from ...._budget import leaving_when
 from ....programs.choice import ChoiceProgram
-from ....programs.lagrangian import find_hub
 from ....programs.tree_log import TreeStore
-from ....programs.tree_proof import TreeProof
 from ....results.proof import Proof
 from ....results.status import TerminationStatus
 from ...base import Solver, SolverCallback, SolverResult
-from ...ending import Tolerances
-from ...journal import Journal
-from ._effort import round_steps
-from ._incumbent import Incumbent
+from ...workers import Workers
+from ._coordinator import Coordinator
+from ._crew import Crew
 from ._keeping import Keeper
-from ._pool import RowPool, Slots
+from ._pool import RowPool
 from ._race import Race
-from ._rehearsal import MANY_PARTS, Rehearsal, rehearse
-from ._root import RootPoint, root_rounds
+from ._rehearsal import MANY_PARTS, rehearse
+from ._rooting import RootRun
 from ._search import Search
-from ._settings import WIDE_ROOT_GAP, Branching, SearchSettings, few_groups, many_groups
-from .clusters import ClusterSeparator
+from ._settings import WIDE_ROOT_GAP, Branching
 
 __all__ = ["Run"]
 
@@ -34,83 +31,24 @@ REPORT_SEC = 0.5
 """How often the bound of the open boxes is reported when nothing else happens."""
 
 
-class Run(Journal):
-    """Journal of one call, with the layout, the root and the tree of its search."""
+class Run(RootRun):
+    """A whole call: root, tree, and how it ends."""
 
     def __init__(
-        self, solver: Solver, program: ChoiceProgram, callback: SolverCallback | None, store: TreeStore | None
-    ) -> None:
-        super().__init__(solver, callback)
-        self.keeper = None if store is None else Keeper(store, program)
-        options = dict(solver.options)
-        groups = options.pop("groups", None)
-        parts = 0 if program.term is None else program.term.n_parts
-        self.program = program
-        self.more_groups = many_groups(parts) if groups is None else 0
-        if groups is None:
-            groups = few_groups(parts)
-        self.max_root_rounds = int(options.pop("root_rounds", 1000))
-        self.node_limit = options.pop("node_limit", None)
-        self.settings = SearchSettings.of(solver, options, others=("groups", "root_rounds", "node_limit"))
+        self, solver: Solver, program: ChoiceProgram, callback: SolverCallback | None, store: TreeStore | None,
+        workers: Workers | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(solver, program, callback, store)
+        self._workers = workers
+        self._finished_by = None if workers is None else self._by_workers
         self.race: Race | None = None
-        self.root: RootPoint | None = None
-        self._written_root: RootPoint | None = None
-        self.reported = -math.inf
-        self.primal: float | None = None
-        self._lay_out(int(groups))
-        self.constant = self.tree.constant  # one for all layouts: sums of other groups differ in the last digits
+        self._crew = Crew(solver.threads - 1, self.budget.over)
+        self._coordinator: Coordinator | None = None
         self._next_report = REPORT_SEC
-
-    def _lay_out(self, groups: int, known: FloatArray | None = None) -> None:
-        """Everything that depends on the number of groups; `known` is the best point so far."""
-        term = self.program.term
-        self.term = None if term is None else term.regrouped(groups, self.solver.threads)
-        self.tree = TreeProof(self.program, self.term)
-        self.tolerances = Tolerances.of(self.solver, abs(self.tree.constant) or 1.0)
-        self.hub = find_hub(self.tree.offsets, self.program.parents)
-        linked = self.hub is not None and self.program.A.shape[0] > 0
-        hub = self.hub if linked else None
-        separator = ClusterSeparator(self.tree.offsets, self.program.parents, hub, self.budget.left)
-        self.pool = RowPool(self.program, self.term, separator, self.tree)
-        # Without a term one rule branches, and equivalent structures, which are worth the same, are too many.
-        settles = self.term is not None and self.solver.rel_gap == 0.0 and self.solver.abs_gap == 0.0
-        self.incumbent = Incumbent(
-            self.pool, self.tree.constant, self.tolerances, self._news, self.budget, settles
-        )  # fmt: skip
-        self.incumbent.effort.factor = self.settings.heuristic
-        self.incumbent.resume(known)
 
     def counts(self) -> tuple[int | None, int | None]:
         """Boxes and pivots."""
         return (0, 0) if self.race is None else self.race.counts()[:2]
-
-    def _news(self, x: FloatArray, loss: float) -> None:
-        value = self.program.value(x)  # in the program's own grouping: sums of groups differ in the last digits
-        self.primal = value if self.primal is None else min(self.primal, value)
-        if self.keeper is not None:
-            self.keeper.found(value, self.program.choice(x), self.budget.elapsed())
-        self._note("incumbent", x)
-
-    def _note(self, event: str, x: FloatArray | None = None) -> None:
-        self.enter(event, primal=self.primal, dual=self._dual())
-        self._write_down()
-        self.tell(x)
-
-    def _write_down(self) -> None:
-        """Where the run stands, into the tree file."""
-        if self.keeper is not None:
-            boxes, pivots = self.counts()
-            self.keeper.stands(self.primal, self._dual(), boxes or 0, pivots or 0, self.budget.elapsed())
-
-    def _dual(self) -> float | None:
-        if not math.isfinite(self.reported):
-            return None
-        dual = self.reported + self.constant
-        return dual if self.primal is None else min(dual, self.primal)
-
-    def _report(self, bound: float) -> None:
-        self.reported = max(self.reported, min(bound, self.incumbent.loss))
-        self._note("bound")
 
     def result(self, start: FloatArray | None) -> SolverResult:
         """Search to the end, or to what ends it."""
@@ -177,19 +115,6 @@ class Run(Journal):
             rules = ("dual",)
         return self._begin_tree(rules)
 
-    def _begin_writing(self) -> None:
-        """What is proved of the root from here on goes into the tree file, what was proved of it before anew."""
-        if self.keeper is None:
-            return
-        before, root = self.tree.value, self.root
-        self._written_root = root
-        self.keeper.begin_again()
-        self.tree.write_to(self.keeper.log)
-        if root is not None:
-            self.tree.prove(root.slots, root.lam)
-            if self.hub is not None and before > self.tree.value:
-                self.tree.prove_by_branching(root.slots, root.lam, self.hub)
-
     def _go_on(self, keeper: Keeper) -> str:
         """Take the tree up where it was left."""
         replay = keeper.replay
@@ -215,10 +140,11 @@ class Run(Journal):
             return "tree exhausted before"
         search = self._searcher(self.pool, rules[0])
         search.resume(replay.origins, self._binding)
+        replay.origins.clear()
         others = iter([search])
         self.race = Race(
             lambda rule: next(others, None) or self._searcher(self._spare, rule), rules, self.budget.limit, start.value,
-            self._kept,
+            self._kept, self._helped, self._finished_by,
         )  # fmt: skip
         return self._search_tree()
 
@@ -229,26 +155,50 @@ class Run(Journal):
             self._write_root(pool, rules[0] if len(rules) == 1 else None)
         pools = iter((self.pool, self._spare))
         self.race = Race(
-            lambda rule: self._searcher(next(pools), rule), rules, self.budget.limit, self.tree.value, self._kept
-        )
+            lambda rule: self._searcher(next(pools), rule), rules, self.budget.limit, self.tree.value, self._kept,
+            self._helped, self._finished_by,
+        )  # fmt: skip
         return self._search_tree()
 
     def _search_tree(self) -> str:
         """To the end, or to a limit."""
         assert self.race is not None
-        for bound in self.race.run():
-            if self.budget.elapsed() >= self._next_report:
-                self._next_report = self.budget.elapsed() + REPORT_SEC
-                self._report(min(bound, self.race.leader.proof.closed))
-            self.check()
-            if self.node_limit is not None and self.race.counts()[0] >= self.node_limit:
-                return "node limit"
+        with closing(self.race.run()) as boxes:  # so that nobody searches on when it is left
+            for _ in boxes:
+                self.incumbent.tell()
+                if self.budget.elapsed() >= self._next_report:
+                    self._next_report = self.budget.elapsed() + REPORT_SEC
+                    self._report(self.race.leader.proof.bound)
+                self.check()
+                if self.node_limit is not None and self.race.counts()[0] >= self.node_limit:
+                    return "node limit"
         return "tree exhausted"
+
+    def _by_workers(self, search: Search, boxes: Iterator[None]) -> Iterator[None]:
+        """Let others search on."""
+        assert self._workers is not None
+        for _ in boxes:  # the root is parted here
+            break
+        else:
+            return
+        self._coordinator = Coordinator(
+            search, self._binding, self._gap, self._workers, self.tolerances, self.tree.constant
+        )
+        yield from self._coordinator.run()
+
+    def check(self) -> None:
+        """Raise `Ended` when the caller wants to stop or the time is up, and what a helper failed with."""
+        self._crew.check()
+        super().check()
+
+    def _helped(self, search: Search) -> AbstractContextManager[None]:
+        """A block in which all threads search a tree."""
+        return self._crew.helping(search, self.check)
 
     def _searcher(self, pool: RowPool, rule: Branching) -> Search:
         """A search from the root."""
-        recall = None if self.keeper is None else partial(self.keeper.rows_at, pool=pool)
-        search = Search(self.program, pool, pool.proof, self.settings, self.incumbent, self.check, rule, recall)
+        pool.by_one_thread()
+        search = Search(self.program, pool, pool.proof, self.settings, self.incumbent, self.check, rule, self.keeper)
         search.start(self._binding, self._gap)
         return search
 
@@ -265,55 +215,8 @@ class Run(Journal):
             self._write_root(search.pool, search.rule)
             self.keeper.take(log)
 
-    def _wants_more_groups(self) -> bool:
-        """A wide gap at the root takes a large tree, in which tighter cuts pay for dearer pivots."""
-        if self.root is None or self.term is None or len(self.term.upper) >= self.more_groups:
-            return False
-        gap = self.incumbent.loss - self.tree.value
-        return WIDE_ROOT_GAP * abs(self.incumbent.loss + self.constant) < gap < math.inf
-
-    def _solve_root(self, rehearsal: Rehearsal | None) -> None:
-        self.root = None  # a point of an earlier layout numbers other rows
-        points, rows = ((), ()) if rehearsal is None else (rehearsal.points, rehearsal.rows)
-        rounds = root_rounds(
-            self.pool, self.tree.allowed, self.incumbent.x, budget=self.budget, points=points, rows=rows
-        )
-        count, reported = 0, -math.inf
-        for point in rounds:
-            count += 1
-            self.root = point
-            self.incumbent.effort.search += round_steps(self.term, point.x, self.pool.n_groups)
-            self.tree.prove(point.slots, point.lam)
-            if count == 1:
-                reported = self.tree.value
-                self._report(reported)  # before the heuristic, which may take long on many samples
-            if rehearsal is not None and self.hub is not None and count in (1, 4, 16):
-                self._branch_at_root(point.slots, point.lam)
-            if count in (1, 4, 16) or point.done:
-                self.incumbent.consider(point.x)
-            gap = self.incumbent.loss - self.tree.value
-            if self.tree.value - reported > 0.01 * gap or point.done:
-                reported = self.tree.value
-                self._report(self.tree.value)
-            self.check()
-            if count >= self.max_root_rounds or gap <= self.incumbent.loss - self.incumbent.cutoff():
-                break
-        if self.root is not None and self.hub is not None:
-            self._branch_at_root(self.root.slots, self.root.lam)
-        if self.root is None and self.stats:
-            return  # no time was left for a round: what the earlier layout found stands
-        bound = None if self.root is None else self.tree.value + self.constant
-        self.stats = {"root_bound": bound, "root_rounds": count, "root_sec": self.budget.elapsed()}
-
-    def _branch_at_root(self, slots: Slots, lam: FloatArray) -> None:
-        """Bound the root by maximum branchings too, and take the structure that attains the minimum as a start."""
-        assert self.hub is not None
-        choice = self.tree.prove_by_branching(slots, lam, self.hub)
-        if choice is not None:
-            self.incumbent.offer(self.program.vector(choice))
-            self._report(self.tree.value)
-
     def _finish(self, status: TerminationStatus, raw: str) -> SolverResult:
+        self.incumbent.tell()
         if self.race is not None:
             self.race.settle()
         elif self.keeper is not None and self.root is not self._written_root:
@@ -344,6 +247,8 @@ class Run(Journal):
             "branching": None if self.race is None else self.race.rule,
             "families_dropped": 0 if search is None else search.frontier.dropped,
             "families_remade": 0 if search is None else search.frontier.remade,
+            "packets": 0 if self._coordinator is None else self._coordinator.packets,
+            "boxes_put_away": 0 if search is None else search.frontier.deep,
             "engine": self.solver.name,
             "groups": self.pool.n_groups,
             "ties_settled": self.incumbent.settles,

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,11 +14,13 @@ from ....programs.lagrangian import find_hub
 from ....programs.tree_children import Children
 from ....programs.tree_proof import TreeProof
 from ....programs.tree_replay import Origin
+from ...journal import Ended
 from . import _simplex as simplex
 from ._branching import branching_order, mixture_order, spread
-from ._effort import BOX_STEPS, child_steps, cut_steps, making_steps, pivot_steps
+from ._effort import BOX_STEPS, Tally, child_steps, cut_steps, making_steps, pivot_steps
 from ._frontier import Family, Frontier, Waiting
 from ._incumbent import PRUNING_SHARE, Incumbent
+from ._keeping import Keeper
 from ._pool import RowPool, Slots
 from ._settings import Branching, SearchSettings
 from ._tableau import Costs, Tableau, Workspace, initial_tableau, tableau_of
@@ -36,13 +39,21 @@ MOST_IDLE = 60
 MOST_TIES = 40
 """Boxes that are looked at for the canonical one of several optima, or a quarter of all boxes."""
 
+BOX_BYTES = 1000
+"""What an open box takes in memory beside a byte a column, its share of its family included."""
+
+LEAST_BOXES = 64  # stay in memory whatever its limit
+
+WAIT_SEC = 0.02
+"""How long one who finds no box waits before he looks at the clock."""
+
 MANY_GROUPS = 200
 """With more groups a box gets so many new rows that idle ones are left out at once."""
 
 
 @dataclass
 class Search:
-    """State of one search.
+    """State of one searcher of a tree.
 
     Parameters
     ----------
@@ -53,8 +64,15 @@ class Search:
         Called between kernels; raises to stop the search.
     rule : Branching
         By which nodes are chosen, whatever the settings say.
-    recall : callable or None
-        Makes the rows that were written at a place of the tree file.
+    keeper : Keeper or None
+        Of the tree file.
+    helps : bool
+        Whether another searcher of the same tree calls the heuristic.
+
+    Attributes
+    ----------
+    tally : Tally
+        What all searchers of the tree have done.
     """
 
     program: ChoiceProgram
@@ -64,12 +82,9 @@ class Search:
     incumbent: Incumbent
     check: Callable[[], None]
     rule: Branching = "dual"
-    recall: Callable[[int], Slots] | None = None
-    nodes: int = 0
-    children: int = 0
-    pivots: int = 0
-    work: float = 0.0
-    ties: int = 0
+    keeper: Keeper | None = None
+    helps: bool = False
+    tally: Tally = field(default_factory=Tally)
     _ages: dict[int, int] = field(default_factory=dict)
     _begun: bool = False
 
@@ -83,10 +98,12 @@ class Search:
         strong, depth = self.settings.strong, self.settings.strong_depth
         self._strong = strong if strong is not None else (16 if small else 4)
         self._strong_depth = depth if depth is not None else (10**9 if small else 2)
+        self.root_value, self.root_allowed = self.proof.value, self.proof.allowed.copy()
         self.pool.hold(slots)
         self._costs = Costs.perturbed(self.program, self.proof.allowed, perturbation, self.settings.seed)
         row_limit = max(self.settings.memory_limit // (8 * self.program.n_columns), 2 * len(slots))
-        self.frontier = Frontier(self.pool, row_limit, self.recall)
+        box_limit = self.settings.memory_limit // (2 * (BOX_BYTES + self.program.n_columns))
+        self.frontier = Frontier(self.pool, row_limit, self.keeper, max(box_limit, LEAST_BOXES))
         tableau = initial_tableau(self.pool, self.proof.allowed, slots, self._costs)
         while tableau.optimise(self.proof.allowed, math.inf, 50) == simplex.LIMIT:
             self.check()
@@ -97,23 +114,42 @@ class Search:
         self.frontier.resume(self.proof.ledger, origins, slots)
         self._begun = True
 
-    def run(self) -> Iterator[float]:
-        """Search to the end; yields the open bound after every box."""
+    def beside(self, check: Callable[[], None]) -> "Search":
+        """One more searcher of the same tree, for a thread of his own."""
+        twin = copy(self)
+        twin.pool = self.pool.beside()
+        twin.proof, twin.check, twin.helps = twin.pool.proof, check, True
+        twin._workspace, twin._ages = Workspace(), {}
+        return twin
+
+    def run(self) -> Iterator[None]:
+        """Search to the end; yields before every box, and while others are at the last ones."""
         if not self._begun:
             self._expand(self._from_root(), depth=0)
-        while (waiting := self.frontier.pop()) is not None:
-            yield waiting[0]
-            self.look_at(waiting)
+        frontier = self.frontier
+        while True:
+            waiting = frontier.pop()
+            if waiting is not None:
+                yield
+                self.look_at(waiting)
+            elif frontier.exhausted:
+                return
+            else:
+                yield
+                frontier.wait(WAIT_SEC)
 
     def look_at(self, waiting: Waiting) -> None:
         """Bound and part a box that waited, or close it at once."""
         value, number, place, family = waiting
         if value >= self.incumbent.cutoff() and not self._settles_ties():
             self.proof.drop(number)
-        else:
-            self.proof.enter(number)
-            self._expand(self._tableau_for(family, place), depth=family.depth + 1)
+            self.frontier.done(family)
+            return
+        self.proof.enter(number)
+        rows = self.frontier.rows_of(family, self.pool)
+        self._expand(self._tableau_for(family, place, rows), depth=family.depth + 1)
         self.frontier.done(family)
+        self.pool.release(rows)
 
     # -- one box ----------------------------------------------------------------------------------------------------
 
@@ -121,8 +157,8 @@ class Search:
         """Whether to go on: the optimum is proved, and what is open can hold others that are worth the same."""
         if not self.incumbent.settles:
             return False
-        self.ties += 1
-        if self.ties > max(MOST_TIES, self.nodes // 4):
+        self.tally.add(ties=1)
+        if self.tally.ties > max(MOST_TIES, self.tally.nodes // 4):
             self.incumbent.settles = False
         return self.incumbent.settles
 
@@ -135,9 +171,8 @@ class Search:
     def _room(self) -> int:
         return 4 * self.pool.n_groups + 16
 
-    def _tableau_for(self, family: Family, place: int) -> Tableau:
-        """Where the current box, number `place` of its family, was left."""
-        rows = self.frontier.rows_of(family)
+    def _tableau_for(self, family: Family, place: int, rows: Slots) -> Tableau:
+        """Where the current box, number `place` of its family, was left; `rows` are the family's."""
         if family.bases is None:
             self._ages = dict.fromkeys(rows.tolist(), 0)
             return self._from_root(rows)
@@ -150,8 +185,8 @@ class Search:
         return found
 
     def _worked(self, steps: float) -> None:
-        self.work += steps
-        self.incumbent.effort.search += steps
+        self.tally.add(work=steps)
+        self.incumbent.effort.searched(steps)
 
     def _from_root(self, rows: Slots | None = None) -> Tableau:
         """The root's tableau in the current box, with further rows."""
@@ -165,12 +200,11 @@ class Search:
     def _expand(self, tableau: Tableau, depth: int) -> None:
         """Bound the current box, whose `tableau` is the box's own to change, and part it or close it."""
         self._done = False
-        self.nodes += 1
+        self.tally.add(nodes=1)
         self._worked(BOX_STEPS)
         proof = self.proof
         if not proof.feasible or proof.value >= self._limit:
-            proof.close()
-            return
+            return proof.close()
         mine: list[Slots] = []
         try:
             if self._bound(tableau, mine) and proof.feasible:
@@ -179,8 +213,12 @@ class Search:
                 self._branch(final, depth, self._idle(tableau, final))
             if not self._done:
                 proof.close()  # while its rows are there
+        except Ended as end:
+            if not end.abrupt:
+                proof.value_counts()
+            raise
         finally:
-            self.pivots += tableau.pivots
+            self.tally.add(pivots=tableau.pivots)
             for slots in mine:
                 self.pool.release(slots)
 
@@ -218,7 +256,7 @@ class Search:
                 return True
             before = proof.value
             x, losses = tableau.point()
-            if round_ == 0:
+            if round_ == 0 and not self.helps:
                 incumbent.consider(x)
             gap = self._gap()
             slots = self._cuts(x, losses, 1e-3 * gap / max(1, self.pool.n_groups))
@@ -273,7 +311,8 @@ class Search:
         narrow = np.int16 if tableau.first_slack + len(slots) < 2**15 else np.int32
         rows = np.concatenate([slots, np.array(list(idle), dtype=np.int64)])
         ages = np.array([0] * len(slots) + list(idle.values()), dtype=np.int8)
-        family = Family(rows, ages, bases[kept].astype(narrow), depth, len(kept), float(bounds[kept].min()))
+        least = float(bounds[kept].min())
+        family = Family(rows, ages, bases[kept].astype(narrow), depth, len(kept), least, proof.written_at)
         self.frontier.push(family, bounds[kept], [numbers[child] for child in kept])
 
     def _candidates(self, tableau: Tableau, depth: int, gap: float) -> tuple[list[int], int]:
@@ -311,19 +350,11 @@ class Search:
         done = 0
         while done < count:
             done, pivots = self._workspace.solve_children(
-                tableau,
-                children.allowed,
-                cutoff,
-                self.settings.max_pivots,
-                done,
-                self.settings.work_limit,
-                slots,
-                lam,
-                values,
-                bases,
-            )
-            self.pivots += pivots
+                tableau, children.allowed, cutoff, self.settings.max_pivots, done, self.settings.work_limit, slots,
+                lam, values, bases,
+            )  # fmt: skip
+            self.tally.add(pivots=pivots)
             self._worked(child_steps(tableau, pivots))
             self.check()
-        self.children += count
+        self.tally.add(children=count)
         return self.proof.evaluate(children, slots, lam), bases

@@ -37,7 +37,8 @@ class SearchSettings:
     work_limit : float
         Table entries touched between two looks at the clock.
     memory_limit : int
-        Bytes of stored rows; above, those of the least promising boxes are dropped, to be made again when needed.
+        Bytes of stored rows; above, those of the least promising boxes are dropped, to be made again when needed. With
+        a checkpoint, half as much again for open boxes; above, the less promising ones wait on the disk.
     tail : float
         A cut round that closes less than this share of the gap is the last.
     seed : int

@@ -11,6 +11,7 @@ from ....programs.base import ProgramKind
 from ....programs.choice import ChoiceProgram
 from ....programs.tree_log import TreeStore
 from ...base import Availability, Solver, SolverCallback, SolverResult
+from ...workers import Workers
 from ._run import Run
 
 __all__ = ["BranchAndCut"]
@@ -31,6 +32,9 @@ class BranchAndCut(Solver):
     ``abs_gap`` are 0, the answer is the canonical one: of two, that which takes the column of smaller number at the
     first node at which they differ, whatever branched, began or helped. What is left of such ties is searched for in
     as many boxes as a quarter of those before, 40 at least; ``stats["ties_settled"]`` says whether that was enough.
+
+    With ``threads > 1`` so many threads search one tree (`_crew`). Which boxes they look at then hangs on their timing;
+    the optimum does not, nor the canonical structure.
 
     Options: ``groups`` (48; 96 to 400 where the gap at the root is wide or merged samples are many), ``root_rounds``
     (1000), ``node_limit``, and the fields of `SearchSettings`.
@@ -74,8 +78,12 @@ class BranchAndCut(Solver):
         program: Any,
         callback: SolverCallback | None = None,
         start: FloatArray | None = None,
+        workers: Workers | None = None,
     ) -> SolverResult:
-        """The same, with the tree written to a store as it grows, or gone on with where the store has one."""
+        """The same, with the tree written to a store as it grows, or gone on with where the store has one.
+
+        With `workers` these search it, once it is decided which of two trees goes on.
+        """
         if not isinstance(program, ChoiceProgram):
             raise InputError(
                 f"{self.name!r} solves ChoiceProgram, got {type(program).__name__}; "
@@ -83,4 +91,4 @@ class BranchAndCut(Solver):
             )
         # Linear algebra by one thread: more would round otherwise, and a machine's other core is not ours unasked.
         with limited_threads(1, "blas"):
-            return Run(self, program, callback, store).result(start)
+            return Run(self, program, callback, store, workers).result(start)

@@ -16,7 +16,7 @@ from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
 from mmbn_opt.results.status import SolutionStatus, TerminationStatus
 from mmbn_opt.scores.predictive import log_odds
 from mmbn_opt.solvers.base import SolverEvent
-from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut, _run
+from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut, _rooting
 from mmbn_opt.solvers.choice.branch_and_cut._root import root_rounds
 
 
@@ -165,7 +165,7 @@ def test_time_that_ends_between_two_layouts_of_the_root(hard: ChoiceProgram, mon
         return root_rounds(*args, **settings) if len(passes) == 1 else iter(())  # type: ignore[arg-type]
 
     first = BranchAndCut(options={"groups": 24, "node_limit": 0}).solve(hard)
-    monkeypatch.setattr(_run, "root_rounds", once)
+    monkeypatch.setattr(_rooting, "root_rounds", once)
     result = BranchAndCut().solve(hard)
     assert len(passes) == 2
     assert result.termination_status is TerminationStatus.NUMERICAL_ERROR

@@ -1,0 +1,147 @@
+"""Machines that search one tree: packets of open boxes go out, what is proved of them and new boxes come back."""
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib.metadata import version
+
+import numpy as np
+
+from ....programs.tree_log import TreeLog
+from ....programs.tree_relocation import Relocation
+from ....results.status import TerminationStatus
+from ...ending import Tolerances
+from ...journal import Ended
+from ...workers import Workers, WorkersLost
+from ._packets import Answer, OpenBox, Packet, Task, search_packet
+from ._pool import Slots
+from ._search import Search
+
+__all__ = ["Coordinator"]
+
+LONG_SEC, SHORT_SEC = 5.0, 0.5
+"""How long a packet is searched: long where there are boxes for all, short where some wait for boxes."""
+
+PACKET_BOXES = 16
+"""Boxes of a packet at most."""
+
+AHEAD = 1.5
+"""Packets that are out at most, as a multiple of those that can be worked on."""
+
+LOOK_SEC = 0.05
+"""How often the clock is looked at while no answer comes."""
+
+
+class Coordinator:
+    """Owns the tree, and never looks at a box.
+
+    Parameters
+    ----------
+    search : Search
+        Whose tree it is; its rows at the root and its rule are those of all.
+    binding : int array
+        Rows that bind at the root.
+    gap : float
+        At the root.
+    workers : Workers
+    tolerances : Tolerances
+    constant : float
+        Objective minus loss.
+    """
+
+    def __init__(
+        self, search: Search, binding: Slots, gap: float, workers: Workers, tolerances: Tolerances, constant: float
+    ) -> None:
+        self._search, self._workers = search, workers
+        self._ledger, self._incumbent = search.proof.ledger, search.incumbent
+        self._heap: list[tuple[float, int, int]] = []
+        self._out: dict[object, list[int]] = {}
+        self.packets = 0
+        proof, log = search.proof, search.proof.log
+        naming = log or TreeLog(lambda kind, payload: -1)
+        names, _ = naming.name(proof.store, binding)
+        points = {p.number: (p.columns, p.values) for p in proof.store.points.values() if p.number >= 0}
+        used = np.unique(names.points).tolist()
+        program = replace(search.program, primal_heuristic=None)
+        self._task = Task(
+            version("mmbn-opt"), program, search.pool.n_groups, gap, search.rule, search.settings, tolerances, constant,
+            search.incumbent.settles, search.root_value, search.root_allowed, names,
+            {number: points[number] for number in used}, list(naming.others), naming.n_points, log is not None,
+        )  # fmt: skip
+
+    def run(self) -> Iterator[None]:
+        """Search to the end; yields often."""
+        depths = self._search.frontier.depths()
+        self._heap = [(value, number, depths.get(number, 1)) for number, value in self._ledger.values()]
+        heapq.heapify(self._heap)
+        workers = self._workers
+        try:
+            workers.share(self._task)
+            while self._heap or self._out:
+                self._give_out()
+                yield
+                for ticket, answer in workers.answers(LOOK_SEC):
+                    self._take(self._out.pop(ticket), answer)
+                self._incumbent.tell()
+        except WorkersLost as lost:
+            raise Ended(TerminationStatus.INTERRUPTED, str(lost)) from lost
+        finally:
+            workers.cancel()
+
+    def _give_out(self) -> None:
+        """Packets for all who have none: the best boxes are dealt out one by one, so that packets are alike."""
+        wanted = int(AHEAD * self._workers.slots() + 0.5) - len(self._out)
+        if wanted <= 0:
+            return
+        boxes = self._best(min(wanted * PACKET_BOXES, max(wanted, len(self._heap) // 2)))
+        seconds = LONG_SEC if len(self._heap) >= wanted else SHORT_SEC
+        choice = self._incumbent.choice
+        for first in range(min(wanted, len(boxes))):
+            packet = boxes[first::wanted]
+            ticket = self._workers.submit(search_packet, Packet(packet, seconds, choice))
+            self._out[ticket] = [box.number for box in packet]
+            self.packets += 1
+
+    def _best(self, count: int) -> list[OpenBox]:
+        """The best boxes, taken; those that can hold nothing better are closed instead."""
+        boxes: list[OpenBox] = []
+        cutoff = self._incumbent.cutoff()
+        while self._heap and len(boxes) < count:
+            value, number, depth = heapq.heappop(self._heap)
+            if value >= cutoff and not self._incumbent.settles:
+                self._ledger.drop(number)
+                continue
+            _, allowed = self._ledger.take(number, self._search.program.n_columns)
+            boxes.append(OpenBox(number, value, depth, np.packbits(allowed)))
+        return boxes
+
+    def _take(self, numbers: list[int], answer: Answer) -> None:
+        """What became of a packet counts from here on, all of it."""
+        ledger, task = self._ledger, self._task
+        with ledger.lock:
+            first = ledger.next_number
+            if ledger.log is not None:
+
+                def relocated(points: int, others: int) -> Callable[..., bytes]:
+                    return Relocation(first, task.n_points, len(task.others), points, others).record
+
+                ledger.log.adopt(answer.records, relocated)
+            for number in numbers:
+                del ledger.taken[number]
+            shift = Relocation(first, 0, 0, 0, 0)
+            for box in answer.open_boxes:
+                number = shift.box(box.number)
+                allowed = np.unpackbits(box.bits, count=self._search.program.n_columns).astype(bool)
+                ledger.put_back(number, box.value, allowed)
+                heapq.heappush(self._heap, (box.value, number, box.depth))
+            ledger.number_from(max(ledger.next_number, first + answer.made))
+            ledger.close_at(answer.closed)
+            for what, count in answer.counts.items():
+                ledger.count(what, count)
+        tally = answer.tally
+        self._search.tally.add(
+            nodes=int(tally["nodes"]), children=int(tally["children"]), pivots=int(tally["pivots"]), work=tally["work"]
+        )
+        self._incumbent.settles &= answer.settles
+        if answer.choice is not None:
+            self._incumbent.offer(self._search.program.vector(answer.choice))

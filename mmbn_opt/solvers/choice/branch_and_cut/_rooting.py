@@ -1,0 +1,156 @@
+"""The first part of a call of branch and cut: layout, root, and what is told of both."""
+
+import math
+
+from ...._arrays import FloatArray
+from ....programs.choice import ChoiceProgram
+from ....programs.lagrangian import find_hub
+from ....programs.tree_log import TreeStore
+from ....programs.tree_proof import TreeProof
+from ...base import Solver, SolverCallback
+from ...ending import Tolerances
+from ...journal import Journal
+from ._effort import round_steps
+from ._incumbent import Incumbent
+from ._keeping import Keeper
+from ._pool import RowPool, Slots
+from ._rehearsal import Rehearsal
+from ._root import RootPoint, root_rounds
+from ._settings import WIDE_ROOT_GAP, SearchSettings, few_groups, many_groups
+from .clusters import ClusterSeparator
+
+__all__ = ["RootRun"]
+
+
+class RootRun(Journal):
+    """Journal of one call, with the layout and the root of its search."""
+
+    def __init__(
+        self, solver: Solver, program: ChoiceProgram, callback: SolverCallback | None, store: TreeStore | None
+    ) -> None:
+        super().__init__(solver, callback)
+        self.keeper = None if store is None else Keeper(store, program)
+        options = dict(solver.options)
+        groups = options.pop("groups", None)
+        parts = 0 if program.term is None else program.term.n_parts
+        self.program = program
+        self.more_groups = many_groups(parts) if groups is None else 0
+        if groups is None:
+            groups = few_groups(parts)
+        self.max_root_rounds = int(options.pop("root_rounds", 1000))
+        self.node_limit = options.pop("node_limit", None)
+        self.settings = SearchSettings.of(solver, options, others=("groups", "root_rounds", "node_limit"))
+        self.root: RootPoint | None = None
+        self._written_root: RootPoint | None = None
+        self.reported = -math.inf
+        self.primal: float | None = None
+        self._lay_out(int(groups))
+        self.constant = self.tree.constant  # one for all layouts: sums of other groups differ in the last digits
+
+    def _lay_out(self, groups: int, known: FloatArray | None = None) -> None:
+        """Everything that depends on the number of groups; `known` is the best point so far."""
+        term = self.program.term
+        self.term = None if term is None else term.regrouped(groups, self.solver.threads)
+        self.tree = TreeProof(self.program, self.term)
+        self.tolerances = Tolerances.of(self.solver, abs(self.tree.constant) or 1.0)
+        self.hub = find_hub(self.tree.offsets, self.program.parents)
+        linked = self.hub is not None and self.program.A.shape[0] > 0
+        hub = self.hub if linked else None
+        separator = ClusterSeparator(self.tree.offsets, self.program.parents, hub, self.budget.left)
+        self.pool = RowPool(self.program, self.term, separator, self.tree)
+        # Without a term one rule branches, and equivalent structures, which are worth the same, are too many.
+        settles = self.term is not None and self.solver.rel_gap == 0.0 and self.solver.abs_gap == 0.0
+        self.incumbent = Incumbent(
+            self.pool, self.tree.constant, self.tolerances, self._news, self.budget, settles
+        )  # fmt: skip
+        self.incumbent.effort.factor = self.settings.heuristic
+        self.incumbent.resume(known)
+
+    def _news(self, x: FloatArray, loss: float) -> None:
+        value = self.program.value(x)  # in the program's own grouping: sums of groups differ in the last digits
+        self.primal = value if self.primal is None else min(self.primal, value)
+        if self.keeper is not None:
+            self.keeper.found(value, self.program.choice(x), self.budget.elapsed())
+        self._note("incumbent", x)
+
+    def _note(self, event: str, x: FloatArray | None = None) -> None:
+        self.enter(event, primal=self.primal, dual=self._dual())
+        self._write_down()
+        self.tell(x)
+
+    def _write_down(self) -> None:
+        """Where the run stands, into the tree file."""
+        if self.keeper is not None:
+            boxes, pivots = self.counts()
+            self.keeper.stands(self.primal, self._dual(), boxes or 0, pivots or 0, self.budget.elapsed())
+
+    def _dual(self) -> float | None:
+        if not math.isfinite(self.reported):
+            return None
+        dual = self.reported + self.constant
+        return dual if self.primal is None else min(dual, self.primal)
+
+    def _report(self, bound: float) -> None:
+        self.reported = max(self.reported, min(bound, self.incumbent.loss))
+        self._note("bound")
+
+    def _begin_writing(self) -> None:
+        """What is proved of the root from here on goes into the tree file, what was proved of it before anew."""
+        if self.keeper is None:
+            return
+        before, root = self.tree.value, self.root
+        self._written_root = root
+        self.keeper.begin_again()
+        self.tree.write_to(self.keeper.log)
+        if root is not None:
+            self.tree.prove(root.slots, root.lam)
+            if self.hub is not None and before > self.tree.value:
+                self.tree.prove_by_branching(root.slots, root.lam, self.hub)
+
+    def _wants_more_groups(self) -> bool:
+        """A wide gap at the root takes a large tree, in which tighter cuts pay for dearer pivots."""
+        if self.root is None or self.term is None or len(self.term.upper) >= self.more_groups:
+            return False
+        gap = self.incumbent.loss - self.tree.value
+        return WIDE_ROOT_GAP * abs(self.incumbent.loss + self.constant) < gap < math.inf
+
+    def _solve_root(self, rehearsal: Rehearsal | None) -> None:
+        self.root = None  # a point of an earlier layout numbers other rows
+        points, rows = ((), ()) if rehearsal is None else (rehearsal.points, rehearsal.rows)
+        rounds = root_rounds(
+            self.pool, self.tree.allowed, self.incumbent.x, budget=self.budget, points=points, rows=rows
+        )
+        count, reported = 0, -math.inf
+        for point in rounds:
+            count += 1
+            self.root = point
+            self.incumbent.effort.searched(round_steps(self.term, point.x, self.pool.n_groups))
+            self.tree.prove(point.slots, point.lam)
+            if count == 1:
+                reported = self.tree.value
+                self._report(reported)  # before the heuristic, which may take long on many samples
+            if rehearsal is not None and self.hub is not None and count in (1, 4, 16):
+                self._branch_at_root(point.slots, point.lam)
+            if count in (1, 4, 16) or point.done:
+                self.incumbent.consider(point.x)
+            gap = self.incumbent.loss - self.tree.value
+            if self.tree.value - reported > 0.01 * gap or point.done:
+                reported = self.tree.value
+                self._report(self.tree.value)
+            self.check()
+            if count >= self.max_root_rounds or gap <= self.incumbent.loss - self.incumbent.cutoff():
+                break
+        if self.root is not None and self.hub is not None:
+            self._branch_at_root(self.root.slots, self.root.lam)
+        if self.root is None and self.stats:
+            return  # no time was left for a round: what the earlier layout found stands
+        bound = None if self.root is None else self.tree.value + self.constant
+        self.stats = {"root_bound": bound, "root_rounds": count, "root_sec": self.budget.elapsed()}
+
+    def _branch_at_root(self, slots: Slots, lam: FloatArray) -> None:
+        """Bound the root by maximum branchings too, and take the structure that attains the minimum as a start."""
+        assert self.hub is not None
+        choice = self.tree.prove_by_branching(slots, lam, self.hub)
+        if choice is not None:
+            self.incumbent.offer(self.program.vector(choice))
+            self._report(self.tree.value)
