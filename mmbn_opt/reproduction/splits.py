@@ -138,16 +138,38 @@ class Splits:
         rng = np.random.default_rng([self.seed, size])
         apart = len(members) // size
         rounds = -(-self.draws // apart)
-        of_sequences = len(members) < len(units)
         for _ in range(_TRIES):
             order: Rows = np.concatenate([rng.permutation(len(members))[: apart * size] for _ in range(rounds)])
-            parts = [order[k * size : (k + 1) * size] for k in range(self.draws)]
-            if of_sequences:
-                parts = [np.flatnonzero(np.isin(units, members[part])) for part in parts]
+            drawn = [order[k * size : (k + 1) * size] for k in range(self.draws)]
             # With one class there is nothing to tell apart.
-            if all(len(np.unique(labels[part])) > 1 for part in parts):
+            if all(len(np.unique(labels[_rows(part, units, members)])) > 1 for part in drawn):
                 break
+        else:
+            _exchange(drawn, labels, units, members, rng)
+        parts = [_rows(part, units, members) for part in drawn]
         return [(part, np.setdiff1d(np.arange(len(labels)), part)) for part in parts]
+
+
+def _rows(part: Rows, units: NDArray[np.int64], members: NDArray[np.int64]) -> Rows:
+    """The rows of some units: themselves, or the positions of sequences."""
+    return part if len(members) == len(units) else np.flatnonzero(np.isin(units, members[part]))
+
+
+def _exchange(
+    parts: list[Rows],
+    labels: NDArray[np.object_],
+    units: NDArray[np.int64],
+    members: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> None:
+    """Exchange a unit of each part of one class for one that no part has, until there are two classes in it."""
+    spare = np.setdiff1d(np.arange(len(members)), np.concatenate(parts))
+    for part in parts:
+        for _ in range(_TRIES if len(spare) else 0):
+            if len(np.unique(labels[_rows(part, units, members)])) > 1:
+                break
+            at = rng.integers(len(spare))
+            part[-1], spare[at] = spare[at], part[-1]
 
 
 def _enough(name: str, rows: int, needed: int) -> None:

@@ -165,6 +165,16 @@ def test_small_training_sets_have_more_than_one_class_where_that_can_be(tmp_path
     assert len(Splits(sizes=[10], draws=5).of(Source(tmp_path).find("one"))) == 5
 
 
+def test_hundred_sets_of_five_rows_have_two_classes_each_and_stay_disjoint():
+    table = Source(None).find("skewed-top-0.60")
+    splits = Splits(sizes=[5], draws=100).of(table)
+    assert all(table.y.iloc[train].nunique() == 2 for train, _ in splits)
+    assert len(set(np.concatenate([train for train, _ in splits]))) == 500
+    assert all(len(train) == 5 and len(test) == 5995 for train, test in splits)
+    again = Splits(sizes=[5], draws=100).of(table)
+    assert all(a[0].tolist() == b[0].tolist() for a, b in zip(splits, again, strict=True))
+
+
 @pytest.mark.parametrize("splits", [Splits(folds=200), Splits(train_rows={"iris": 150}), Splits(sizes=[150])])
 def test_too_few_rows_for_a_split_are_told(splits):
     with pytest.raises(InputError, match="The data set 'iris' has 150 usable rows; this split needs at least"):
