@@ -26,6 +26,7 @@ TASKS = {
     "usps-hybrid": ("usps", 10.0, "hybrid", "nb"),
     "segment-hybrid-tan": ("segment", 10.0, "hybrid", "tan"),
     "letter-floor-lambda1": ("letter", 1.0, "floor", "nb"),
+    "letter-15000-floor-lambda1": ("letter15000", 1.0, "floor", "nb"),
     "mnist14-hybrid": ("mnist14", 10.0, "hybrid", "nb"),
     "mnist14-hybrid-tan": ("mnist14", 10.0, "hybrid", "tan"),
 }

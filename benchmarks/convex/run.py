@@ -59,10 +59,10 @@ def load(name):
 
     if name == "digits":
         return digits()
-    source = "mnist" if name == "mnist14" else name
+    source = {"mnist14": "mnist", "letter15000": "letter"}.get(name, name)
     entry = next(e for e in json.loads((SHARED / "data" / "manifest.json").read_text()) if e["name"] == source)
     frame = pd.read_csv(SHARED / "data" / entry["file"], dtype=str, keep_default_na=False)
-    frame = frame.mask(frame == "").dropna().iloc[: entry["train_rows"]]
+    frame = frame.mask(frame == "").dropna().iloc[: 15_000 if name == "letter15000" else entry["train_rows"]]
     numeric = [c for c, kind in zip(frame.columns[:-1], entry["feature_kinds"], strict=True) if kind == "numeric"]
     label = frame["class"].reset_index(drop=True)
     if name == "mnist14":
