@@ -251,9 +251,9 @@ class Result:
     def conflict(self, time_limit: float | None = None) -> "pd.DataFrame":
         """Rows and bounds that contradict each other, of an INFEASIBLE program of one's own; found by HiGHS.
 
-        Of the linear relaxation it is an irreducible subsystem: without any one of them there is a point. Where it needs
-        whole numbers for a contradiction, rows are left out one after the other as long as none appears, which is a
-        solve for each. Side constraints of a structure are named by the `InfeasibleError` that `solve` raises.
+        Of the linear relaxation it is an irreducible subsystem: without any one of them there is a point. Where it
+        needs whole numbers for a contradiction, rows are left out one after the other as long as none appears, which is
+        a solve for each. Side constraints of a structure are named by the `InfeasibleError` that `solve` raises.
 
         Parameters
         ----------
