@@ -29,6 +29,7 @@ _DELEGATES = {
     "waterfall_svg": "mmbn_opt.display.waterfall",
     "plot_waterfall": "mmbn_opt.display.waterfall",
     "explanation_html": "mmbn_opt.display.html",
+    "result_conflict": "mmbn_opt.solving.conflict_table",
     "result_duals": "mmbn_opt.solving.duals",
     "result_summary": "mmbn_opt.display.keeping",
     "result_report": "mmbn_opt.display.keeping",

@@ -248,6 +248,32 @@ class Result:
         table: pd.DataFrame = delegate("result_duals")(self)
         return table
 
+    def conflict(self, time_limit: float | None = None) -> "pd.DataFrame":
+        """Rows and bounds that contradict each other, of an INFEASIBLE program of one's own; found by HiGHS.
+
+        Of the linear relaxation it is an irreducible subsystem: without any one of them there is a point. Where it
+        needs whole numbers for a contradiction, rows are left out one after the other as long as none appears, which is
+        a solve for each. Side constraints of a structure are named by the `InfeasibleError` that `solve` raises.
+
+        Parameters
+        ----------
+        time_limit : float or None
+            Seconds; after that more rows are named than needed.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``kind`` (row or bound), ``name``, ``side`` (lower, upper or both), ``lower``, ``upper``. Its ``attrs`` say
+            whether whole numbers are needed for it (``whole``), and whether all of it is needed (``least``).
+
+        Raises
+        ------
+        InputError
+            Where the result is not INFEASIBLE, or the problem has no rows.
+        """
+        table: pd.DataFrame = delegate("result_conflict")(self, time_limit)
+        return table
+
     def summary(self) -> str:
         """Status, figures and certificate as lines of text."""
         text: str = delegate("result_summary")(self)

@@ -17,13 +17,13 @@ from mmbn_opt.results.result import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["result_duals"]
+__all__ = ["result_duals", "row_form"]
 
 
 def result_duals(result: Result) -> "pd.DataFrame":
     """See `Result.duals`."""
     formulation: Formulation = result.formulation
-    program = _row_form(formulation)
+    program = row_form(formulation)
     if program is not None:
         return duals_frame(_in_sense(part, formulation) for part in _linear_duals(program))
     if result.solution is None:
@@ -36,7 +36,8 @@ def result_duals(result: Result) -> "pd.DataFrame":
     return duals_frame(formulation.dual_rows(result.multipliers, result.solution))
 
 
-def _row_form(formulation: Formulation) -> MixedIntegerProgram | None:
+def row_form(formulation: Formulation) -> MixedIntegerProgram | None:
+    """The program with rows of a problem, with names where it has some; None where there is none."""
     if isinstance(formulation, ParentSetFormulation):
         return formulation.named_program()
     if isinstance(formulation, GivenProgram) and isinstance(formulation.program, MixedIntegerProgram):
