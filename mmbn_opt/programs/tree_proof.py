@@ -24,7 +24,6 @@ from mmbn_opt.programs.lagrangian import (
     maximum_structure,
     reduced_costs,
 )
-from mmbn_opt.programs.side import SideRow
 from mmbn_opt.programs.tree_children import BoxNotes, Children
 from mmbn_opt.programs.tree_ledger import TreeLedger
 from mmbn_opt.programs.tree_log import TreeLog
@@ -172,18 +171,6 @@ class TreeProof:
         if len(slots):
             self.store.set_cuts(slots, cuts, places, Point.of(x) if point is None else point)
         self.ledger.count("cuts", len(slots))
-
-    def set_cluster_row(self, slot: int, members: BoolArray) -> None:
-        """Row of a cluster, from the parents."""
-        self.store.set_cluster(slot, members)
-
-    def set_program_row(self, slot: int, row: int) -> None:
-        """Row of the program's own matrix."""
-        self.store.set_program(slot, row)
-
-    def set_side_row(self, slot: int, wanted: SideRow) -> None:
-        """Row of a side constraint, from the constraint."""
-        self.store.set_side(slot, wanted)
 
     # -- the current box --------------------------------------------------------------------------------------------
 

@@ -1,23 +1,12 @@
 """Records that were written elsewhere, under the numbers of a file that they are added to."""
 
+import struct
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mmbn_opt.programs.tree_log import TreeLog
-from mmbn_opt.programs.tree_records import (
-    BoxValue,
-    ChildBoxes,
-    Columns,
-    Evidence,
-    Kind,
-    PointAt,
-    RowNames,
-    json_of,
-    text_of,
-)
+from mmbn_opt.programs.tree_records import Kind, json_of, text_of
 
 __all__ = ["NEW_BOXES", "Relocation"]
 
@@ -60,46 +49,53 @@ class Relocation:
         return _MOVES[kind](self, kind, payload)
 
     def _evidence(self, kind: Kind, payload: bytes) -> bytes:
-        found = Evidence.decode(kind, payload)
-        return replace(found, box=self.box(found.box), rows=self._rows(found.rows)).encode(kind, TreeLog.WIDTH)
+        moved = self._boxed(payload)
+        # box, claimed but for EMPTY, hub for BRANCHING alone, width: then rows
+        self._move_rows(moved, 8 + (kind is not Kind.EMPTY) * 8 + (kind is Kind.BRANCHING) * 4 + 1)
+        return bytes(moved)
 
     def _children(self, kind: Kind, payload: bytes) -> bytes:
-        found = ChildBoxes.decode(payload)
-        first = self.box(found.first) if found.first else 0
-        moved = replace(found, box=self.box(found.box), first=first, rows=self._rows(found.rows))
-        return moved.encode(TreeLog.CHILD_WIDTH)
-
-    def _columns(self, kind: Kind, payload: bytes) -> bytes:
-        found = Columns.decode(payload)
-        return replace(found, box=self.box(found.box)).encode()
+        moved = self._boxed(payload)
+        first, count = struct.unpack_from("<QI", moved, 12)
+        if first:
+            struct.pack_into("<Q", moved, 12, self.box(first))
+        self._move_rows(moved, 24 + 13 * count + 1)
+        return bytes(moved)
 
     def _value(self, kind: Kind, payload: bytes) -> bytes:
-        found = BoxValue.decode(payload)
-        return replace(found, box=self.box(found.box)).encode()
+        return bytes(self._boxed(payload))
+
+    def _boxed(self, payload: bytes) -> bytearray:
+        """A copy that begins with another number of its box; multipliers, which are most of it, stay as they are."""
+        moved = bytearray(payload)
+        struct.pack_into("<Q", moved, 0, self.box(*struct.unpack_from("<Q", moved, 0)))
+        return moved
+
+    def _move_rows(self, moved: bytearray, at: int) -> None:
+        """Other numbers of points and other rows, in place."""
+        (count,) = struct.unpack_from("<H", moved, at)
+        points = np.frombuffer(moved, dtype="<u4", count=count, offset=at + 2)
+        each = np.frombuffer(moved, dtype="<u2", count=count, offset=at + 2 + 4 * count)
+        at += 2 + 6 * count + 2 * int(each.sum())
+        (count,) = struct.unpack_from("<H", moved, at)
+        others = np.frombuffer(moved, dtype="<u4", count=count, offset=at + 2)
+        points[points >= self.points] += np.uint32(self.new_points - self.points)
+        others[others >= self.others] += np.uint32(self.new_others - self.others)
 
     def _point(self, kind: Kind, payload: bytes) -> bytes:
-        found = PointAt.decode(payload)
-        return replace(found, number=found.number - self.points + self.new_points).encode(TreeLog.WIDTH)
+        moved = bytearray(payload)
+        struct.pack_into("<I", moved, 0, struct.unpack_from("<I", moved, 0)[0] - self.points + self.new_points)
+        return bytes(moved)
 
     def _row(self, kind: Kind, payload: bytes) -> bytes:
         found = json_of(payload)
         return text_of({**found, "number": found["number"] - self.others + self.new_others})
 
-    def _rows(self, rows: RowNames) -> RowNames:
-        points = _moved(rows.points, self.points, self.new_points)
-        return RowNames(points, rows.groups, _moved(rows.others, self.others, self.new_others))
-
-
-def _moved(numbers: NDArray[np.int64], common: int, new: int) -> NDArray[np.int64]:
-    moved: NDArray[np.int64] = np.where(numbers < common, numbers, numbers - common + new)
-    return moved
-
 
 _MOVES: dict[Kind, Callable[[Relocation, Kind, bytes], bytes]] = {
     **dict.fromkeys((Kind.BOUND, Kind.EMPTY, Kind.BRANCHING), Relocation._evidence),
     **dict.fromkeys((Kind.SPLIT, Kind.EXCLUDE), Relocation._children),
-    **dict.fromkeys((Kind.CLOSE, Kind.DROP), Relocation._value),
-    Kind.FIX: Relocation._columns,
+    **dict.fromkeys((Kind.CLOSE, Kind.DROP, Kind.FIX), Relocation._value),
     Kind.POINT: Relocation._point,
     Kind.ROW: Relocation._row,
 }

@@ -125,9 +125,9 @@ def test_a_search_with_random_multipliers_never_proves_too_much(seed: int) -> No
     proof.ask(point)
     proof.set_cut_rows(slots[:3], np.arange(3))
     members = np.array([True, True, False, False])
-    proof.set_cluster_row(3, members)
-    proof.set_program_row(4, 0)
-    proof.set_cluster_row(5, np.array([True, True, True, False]))
+    proof.store.set_cluster(3, members)
+    proof.store.set_program(4, 0)
+    proof.store.set_cluster(5, np.array([True, True, True, False]))
     waiting: list[int] = []
     proof.prove(slots, rng.exponential(0.5, size=6))
     for _ in range(30):

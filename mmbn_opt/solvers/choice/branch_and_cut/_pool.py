@@ -168,12 +168,12 @@ class RowPool:
         with self._lock:
             slots = self.shelf.take(self.program.A.shape[0])
             for row, slot in enumerate(slots):
-                self.proof.set_program_row(int(slot), row)
+                self.proof.store.set_program(int(slot), row)
         return slots
 
     def cluster(self, members: NDArray[np.bool_]) -> int:
         """Row of a cluster, held once more when it is known already."""
-        return self._named(members.tobytes(), lambda slot: self.proof.set_cluster_row(slot, members))
+        return self._named(members.tobytes(), lambda slot: self.proof.store.set_cluster(slot, members))
 
     def _named(self, key: Hashable, make: Callable[[int], None]) -> int:
         """The row of a name, made or held once more."""
@@ -210,7 +210,7 @@ class RowPool:
         slots = []
         for name in names:
             if isinstance(name, SideRow):
-                slots.append(self._named(name, partial(self.proof.set_side_row, wanted=name)))
+                slots.append(self._named(name, partial(self.proof.store.set_side, wanted=name)))
             elif isinstance(name, bytes):
                 slots.append(self.cluster(np.frombuffer(name, dtype=np.bool_)))
         return np.array(slots, dtype=np.int64)
@@ -221,7 +221,7 @@ class RowPool:
         slots = [self.cluster(cluster) for cluster in members]
         if self.program.side is not None:
             broken = self.program.side.violated(x, SIDE_TOLERANCE if tolerance is None else tolerance)
-            slots += [self._named(row, partial(self.proof.set_side_row, wanted=row)) for row in broken]
+            slots += [self._named(row, partial(self.proof.store.set_side, wanted=row)) for row in broken]
         return np.array(slots, dtype=np.int64)
 
     def cuts_at(
@@ -303,11 +303,11 @@ class RowPool:
                 slot = self.cluster(members)
             case "program":
                 row = int(origin["row"])
-                slot = self._named(("program", row), partial(self.proof.set_program_row, row=row))
+                slot = self._named(("program", row), partial(self.proof.store.set_program, number=row))
             case _:
                 kind, which, key = origin["row"]
                 wanted = SideRow(kind, which, tuple(key))
-                slot = self._named(wanted, partial(self.proof.set_side_row, wanted=wanted))
+                slot = self._named(wanted, partial(self.proof.store.set_side, wanted=wanted))
         self.proof.store.others[slot].number = number
         return slot
 
