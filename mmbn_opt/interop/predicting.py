@@ -99,7 +99,7 @@ def predict_file(
     ...     _ = rows.write_text("a\nu\nv\n")
     ...     done = model.predict_file(rows, Path(folder, "out.csv"))
     ...     print(done.rows, Path(folder, "out.csv").read_text().splitlines()[1])
-    2 no,0.8571428571428571,0.14285714285714285
+    2 no,0.7714285714285715,0.2285714285714285
     """
     check_arguments(predict_file, locals())
     choice_of("unseen", unseen, UNSEEN)

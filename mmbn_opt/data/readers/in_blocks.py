@@ -56,6 +56,7 @@ class TableBlocks:
     ignore : collection of str
         Columns to leave out.
     block_bytes : int
+        Of text; the first block holds what tells the form of the file in any case.
 
     Examples
     --------
@@ -64,7 +65,7 @@ class TableBlocks:
     ...     file = Path(folder, "t.csv")
     ...     _ = file.write_text("a,b\n1,x\n2,y\n0.5,z\n")
     ...     [block["a"].tolist() for block, _ in TableBlocks(file, block_bytes=8)]
-    [[1.0, 2.0], [0.5]]
+    [[1.0, 2.0, 0.5]]
     """
 
     path: str | os.PathLike[str]
