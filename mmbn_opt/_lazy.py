@@ -34,6 +34,7 @@ _DELEGATES = {
     "result_summary": "mmbn_opt.display.keeping",
     "result_report": "mmbn_opt.display.keeping",
     "save_result": "mmbn_opt.display.keeping",
+    "save_proof": "mmbn_opt.interop.proof_file",
     "classifier_summary": "mmbn_opt.display.keeping",
     "classifier_report": "mmbn_opt.display.keeping",
     "reasons_of": "mmbn_opt.display.reasons",

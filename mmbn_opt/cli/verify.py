@@ -16,7 +16,9 @@ WORDS = "verified independently, rounding included"
 
 
 def verify(
-    run: Annotated[Path, typer.Argument(metavar="FOLDER", help="What --checkpoint wrote, or its tree.mmbn.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Of --checkpoint or, of a relaxation, --out; or the file in it.")
+    ],
     data: Annotated[
         Path,
         opt.text(
@@ -31,22 +33,24 @@ def verify(
     from mmbn_opt.cli.tables import na_values, refuse_absent
     from mmbn_opt.exceptions import InputError
     from mmbn_opt.interop.checkpoint import TREE
+    from mmbn_opt.interop.proof_file import PROOF
     from mmbn_opt.verification import verify
 
-    tree = run / TREE if run.is_dir() else run
-    if not tree.is_file():
-        raise InputError(f"There is no file {str(tree)!r}. Give the folder of --checkpoint.")
+    places = [run / TREE, run / PROOF] if run.is_dir() else [run]
+    proof = next((place for place in places if place.is_file()), None)
+    if proof is None:
+        told = " and no file ".join(repr(str(place)) for place in places)
+        raise InputError(f"There is no file {told}. Give the folder of --checkpoint, or that of --out of a relaxation.")
     refuse_absent(data)
-    found = verify(tree, data, na=na_values(na))
+    found = verify(proof, data, na=na_values(na))
     for line in found.statement:
         typer.echo(line)
-    gap = max(0.0, found.bound - found.value) / max(abs(found.bound), 1e-300)
-    typer.echo(f"objective: {found.value:.6f}  bound: {found.bound:.6f}  gap: {gap:.4%}")
+    typer.echo(f"objective: {found.value:.6f}  bound: {found.bound:.6f}  gap: {found.gap:.4%}")
     typer.echo("certificate:")
     for check in _certificate(found):
         typer.echo(f"  {check}")
-    if tree.parent.joinpath("run.json").is_file():
-        _note(tree.parent, data, found)
+    if proof.parent.joinpath("run.json").is_file():
+        _note(proof.parent, data, found)
     if not found.holds:
         raise typer.Exit(1)
 
@@ -56,11 +60,16 @@ def _certificate(found: "Verified") -> list[str]:
 
     share = found.rounding / max(abs(found.bound), 1e-300)
     value = f"{found.value!r} from the table, up to {found.value_error:.1e}"
+    lines = "no structure is worth more than", "raised the bound by {:.1e} at most", "value of the best structure"
+    if found.minimize:
+        lines = "no tables on the structure cost less than", "{:.1e} below what the file says", "value of the tables"
+        value = f"{value}; their rows sum to at most 1 and keep the floor up to {found.violation:.1e}"
+    beyond, rounding, whose = lines
     return [
-        str(Check(WORDS, True, f"no structure is worth more than {found.bound!r}")),
+        str(Check(WORDS, True, f"{beyond} {found.bound!r}")),
         str(Check("bound proved", found.holds, f"the file says {found.claimed!r}")),
-        str(Check("rounding", True, f"raised the bound by {found.rounding:.1e} at most, a share of {share:.1e}")),
-        str(Check("value of the best structure", True, value)),
+        str(Check("rounding", True, f"{rounding.format(found.rounding)}, a share of {share:.1e}")),
+        str(Check(whose, True, value)),
     ]
 
 

@@ -18,6 +18,7 @@ from mmbn_opt.interop.csv_text import csv_content
 from mmbn_opt.interop.json_model import network_text
 from mmbn_opt.interop.limits import check_network
 from mmbn_opt.interop.mixture_json import mixture_text
+from mmbn_opt.interop.proof_file import PROOF, has_proof, proof_content
 from mmbn_opt.interop.run_folder import RunFolder
 from mmbn_opt.interop.sequence_json import sequence_model_text
 from mmbn_opt.mixtures.classifier import MixtureClassifier
@@ -39,7 +40,10 @@ __all__ = [
 ]
 
 RESULT_FILES = ("model.json", "network.bif", "report.html", "result.json", "trace.csv")
-"""Names of the files, sorted; ``manifest.json``, which has their checksums, lies beside them."""
+"""Names of the files, sorted; ``manifest.json``, which has their checksums, lies beside them.
+
+A convex relaxation whose bound has multipliers leaves ``proof.mmbn`` too.
+"""
 
 
 def result_to_dict(result: Result) -> dict[str, Any]:
@@ -106,6 +110,8 @@ def write_result_files(
 ) -> list[Path]:
     """Write ``result.json``, ``model.json``, ``network.bif``, ``trace.csv`` and ``report.html``, all or none.
 
+    With them goes ``proof.mmbn`` of a convex relaxation (see `Result.save_proof`).
+
     Files of an earlier run that this one does not have (no model, no report) are removed, so that the folder never
     mixes two runs; ``manifest.json`` has the checksum of each.
 
@@ -147,6 +153,8 @@ def write_result_files(
         **model_contents(result.model, calibration),
         **(extra or {}),
     }
+    if has_proof(result):
+        contents[PROOF] = proof_content(result)
     if report_html is not None:
         contents["report.html"] = report_html.encode()
     contents = dict(sorted(contents.items()))

@@ -9,6 +9,7 @@ import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from enum import IntEnum
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -17,7 +18,7 @@ from mmbn_opt.exceptions import FormatError
 from mmbn_opt.interop.atomic import write_bytes_atomic
 from mmbn_opt.programs.tree_records import FORMAT, FORMAT_VERSION, Kind, json_of, text_of
 
-__all__ = ["TreeFile", "TreeReader"]
+__all__ = ["TreeFile", "TreeReader", "framed", "head"]
 
 MAGIC = b"\x89MMBNT\r\n"
 _HEAD = struct.Struct("<8sII")
@@ -27,7 +28,13 @@ _STEP = 2**22
 """Bytes that are read at a time."""
 
 
-def _framed(kind: Kind, payload: bytes) -> bytes:
+def head(magic: bytes, version: int) -> bytes:
+    """What a file of frames begins with."""
+    return _HEAD.pack(magic, version, 0)
+
+
+def framed(kind: IntEnum, payload: bytes) -> bytes:
+    """A record with its length and checksum."""
     check = zlib.crc32(payload, zlib.crc32(bytes([kind])))
     return _FRAME.pack(len(payload), check, kind) + payload
 
@@ -150,7 +157,7 @@ class TreeFile(TreeReader):
     @classmethod
     def create(cls, path: str | Path, header: dict[str, Any]) -> "TreeFile":
         """A new file with its header, which is there whole or not at all."""
-        write_bytes_atomic(path, _HEAD.pack(MAGIC, FORMAT_VERSION, 0) + _framed(Kind.HEADER, text_of(header)))
+        write_bytes_atomic(path, head(MAGIC, FORMAT_VERSION) + framed(Kind.HEADER, text_of(header)))
         return cls(path)
 
     def cut(self) -> int:
@@ -169,7 +176,7 @@ class TreeFile(TreeReader):
         OSError
             If there is no room; what was written before is whole, and nothing more is taken.
         """
-        frame = memoryview(_framed(kind, payload))
+        frame = memoryview(framed(kind, payload))
         with self._lock:
             if self._failed:
                 raise OSError("nothing can be written to it any more")

@@ -24,7 +24,7 @@ from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.programs.side import SideConstraints
 from mmbn_opt.programs.tree_records import FORMAT, FORMAT_VERSION
 
-__all__ = ["difference", "tree_header"]
+__all__ = ["difference", "smoothing_told", "table_told", "tree_header"]
 
 MOST_ROWS = 10_000_000
 """Of more rows no checksum each is kept."""
@@ -98,7 +98,7 @@ def _problem(formulation: ParentSetFormulation) -> dict[str, Any]:
     if score == "bdeu":
         content["ess"] = given["ess"]
     if isinstance(formulation, StructureFormulation):
-        content["smoothing"] = _smoothing(formulation.prior)
+        content["smoothing"] = smoothing_told(formulation.prior)
     return content
 
 
@@ -111,7 +111,8 @@ def _told(value: Any) -> Any:
     return {"rows": hashlib.sha256(np.asarray(value, dtype="<f8").tobytes()).hexdigest()}
 
 
-def _smoothing(prior: Laplace | Dirichlet) -> dict[str, float]:
+def smoothing_told(prior: Laplace | Dirichlet) -> dict[str, float]:
+    """Kind and amount of smoothing."""
     return {"laplace": prior.pseudo_count} if isinstance(prior, Laplace) else {"dirichlet": prior.ess}
 
 
@@ -119,7 +120,11 @@ def _table(formulation: ParentSetFormulation) -> dict[str, Any]:
     """Variables and rows; names alone where there is no table."""
     if not isinstance(formulation, StructureFormulation):
         return {"nodes": [{"name": name} for name in formulation.node_names], "data": None}
-    data, merged = formulation.data, formulation.merged
+    return table_told(formulation.data, formulation.merged)
+
+
+def table_told(data: DiscreteDataset, merged: DiscreteDataset) -> dict[str, Any]:
+    """Variables, and enough of the rows to tell them from others."""
     content = {
         "rows": data.n_samples,
         "dropped": data.n_dropped,

@@ -285,7 +285,7 @@ class Result:
         return html
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Keep the answer: result, model, network as BIF, trace and report, all files or none.
+        """Keep the answer: result, model, network as BIF, trace, report, and `save_proof`'s file; all or none.
 
         Parameters
         ----------
@@ -293,6 +293,33 @@ class Result:
             Made if absent; the files of another run in it are replaced.
         """
         written: list[Path] = delegate("save_result")(self, folder)
+        return written
+
+    def save_proof(self, path: str | Path) -> Path:
+        """Write what proves the bound of a convex relaxation, for ``mmbn-opt verify`` to prove again from the table.
+
+        Searches for structures have `checkpoint` for this, whose file is their proof.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write.
+
+        Raises
+        ------
+        InputError
+            Where the bound does not come from multipliers of a `MaxMarginRelaxation` without constraints, on rows
+            without weights.
+
+        Examples
+        --------
+        >>> import mmbn_opt as mm
+        >>> data = mm.DiscreteDataset.from_arrays([["a"], ["a"], ["b"]] * 5, [0, 1, 1] * 5)
+        >>> result = mm.solve(mm.MaxMarginRelaxation(data, mm.naive_bayes(data), gamma=2.0, normalization="floor"))
+        >>> result.save_proof("proof.mmbn").name
+        'proof.mmbn'
+        """
+        written: Path = delegate("save_proof")(self, path)
         return written
 
     def __repr__(self) -> str:

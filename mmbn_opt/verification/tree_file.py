@@ -1,8 +1,6 @@
 """The records of a tree file, as docs/tree-file.md has them; from the first on that is not whole, nothing counts."""
 
 import json
-import mmap
-import zlib
 from collections.abc import Iterator
 from enum import IntEnum
 from pathlib import Path
@@ -12,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt.exceptions import FormatError
+from mmbn_opt.verification.frames import beginning, frames
 
 __all__ = ["Evidence", "Kind", "Row", "records"]
 
@@ -95,19 +94,9 @@ def _decoded(kind: int, p: _Payload) -> Any:
 
 def records(path: Path) -> Iterator[tuple[int, Any]]:
     """Kind and content of each record; the first is the header."""
-    with path.open("rb") as file:
-        begins = file.read(16)
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if begins else b""
-    if begins != BEGINS:
-        raise FormatError(f"{path} is no tree file of version 1. Give the folder of a --checkpoint.")
-    at = 16
-    while at + 9 <= len(data):
-        size, checksum = np.frombuffer(data, "<u4", 2, at).tolist()
-        frame = data[at + 8 : at + 9 + size]
-        if len(frame) <= size or zlib.crc32(frame) != checksum:
-            return
-        first = at == 16
-        at += 9 + size
-        if first != (frame[0] == Kind.HEADER):
+    if beginning(path) != BEGINS:
+        raise FormatError(f"{path} is no tree file of version 1, and no proof file. Give the folder of a --checkpoint.")
+    for number, (kind, payload) in enumerate(frames(path)):
+        if (number == 0) != (kind == Kind.HEADER):
             raise FormatError(f"{path} does not begin with its only header.")
-        yield frame[0], json.loads(frame[1:]) if first else _decoded(frame[0], _Payload(frame[1:]))
+        yield kind, json.loads(payload) if number == 0 else _decoded(kind, _Payload(payload))

@@ -1,63 +1,35 @@
-"""One call: a tree file and the raw table in, what is proved out."""
+"""One call: a proof and the raw table in, what is proved out."""
 
-import zlib
-from base64 import b64decode
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.verification.bounds import Bounds
 from mmbn_opt.verification.boxes import Boxes
-from mmbn_opt.verification.cells import NA, Column, read_codes
+from mmbn_opt.verification.cells import NA
 from mmbn_opt.verification.enclosed import Enclosed, gamma
+from mmbn_opt.verification.frames import beginning
 from mmbn_opt.verification.margins import Margins
+from mmbn_opt.verification.multipliers import MAGIC, verified_multipliers
 from mmbn_opt.verification.problem import Problem, Samples
 from mmbn_opt.verification.replay import Replay
+from mmbn_opt.verification.table import table_of
 from mmbn_opt.verification.tree_file import records
+from mmbn_opt.verification.verified import Verified
 
-__all__ = ["Verified", "verify"]
-
-
-class Verified(NamedTuple):
-    """What was proved again, of an objective that is a maximum.
-
-    Parameters
-    ----------
-    statement : tuple of str
-        The problem that it is about, and how the columns of the table are read.
-    bound, claimed : float
-        No structure of the class is worth more; and what the file says.
-    rounding : float
-        At most by so much `bound` is above what the same multipliers give if nothing is rounded.
-    value, value_error : float
-        What the best structure of the file is worth, from the data, and how far that may be off; -inf if it has none.
-    records : int
-    """
-
-    statement: tuple[str, ...]
-    bound: float
-    claimed: float
-    rounding: float
-    value: float
-    value_error: float
-    records: int
-
-    @property
-    def holds(self) -> bool:
-        """Whether the bound is as strong as the file says, up to a billionth."""
-        return self.bound <= self.claimed + 1e-9 * max(1.0, abs(self.claimed))
+__all__ = ["verify"]
 
 
-def verify(tree: Path, data: Path, *, na: Iterable[str] = NA) -> Verified:
-    """Prove again what a tree file claims, from the raw table.
+def verify(proof: Path, data: Path, *, na: Iterable[str] = NA) -> Verified:
+    """Prove again what a file claims, from the raw table.
 
     Parameters
     ----------
-    tree : Path
-        The file ``tree.mmbn`` of a run.
+    proof : Path
+        The file ``tree.mmbn`` of a search, or the proof file of a relaxation.
     data : Path
         Delimited text (.gz) with the columns that were solved.
     na : iterable of str
@@ -68,32 +40,24 @@ def verify(tree: Path, data: Path, *, na: Iterable[str] = NA) -> Verified:
     InputError
         If the table is another one, or the file is no proof that can be read.
     """
-    found = records(tree)
+    go_through = verified_multipliers if beginning(proof).startswith(MAGIC) else _verified_tree
     try:
-        header = next(found)[1]
-        problem, said = Problem(header), header["data"]
-        nodes = header["nodes"]
-        columns = [Column(v["name"], tuple(map(str, v["states"])), v["cuts"], v["has_missing_state"]) for v in nodes]
-        rows = read_codes(data, columns, frozenset(na), drop=said["dropped"] > 0)
-        checksums = np.frombuffer(b64decode(said["row_crc32"] or ""), "<u4").tolist()
-        for (line, row), checksum in zip(rows.items(), checksums, strict=False):
-            if zlib.crc32(np.array(row, dtype="<i4").tobytes()) != checksum:
-                raise InputError(
-                    f"{data}: line {line} differs from the data of the proof. Give the table that was solved."
-                )
-        if not len(rows) == said["rows"] == said["total_weight"]:
-            told = f"{data} has {len(rows)} rows, the proof is about {said['rows']} that weigh {said['total_weight']:g}"
-            raise InputError(f"{told}. Give the table that was solved, and repeat rows in place of weights.")
-        samples = Samples.of(np.array(list(rows.values())), tuple(len(column.states) for column in columns))
-        about = [f"table: {data.name}, {len(rows)} rows; {len(problem.columns)} candidates"]
-        about += [f"{key}: {value}" for key, value in header["problem"].items() if value not in (None, [])]
-        about += [f"{column.name}: {column.cuts or column.states}" for column in columns]
-        with np.errstate(all="ignore"):  # what overflows proves nothing
-            return _verified(problem, samples, found, header["offset"], tuple(about))
+        return go_through(proof, data, frozenset(na))
     except InputError:
         raise
     except (StopIteration, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise FormatError(f"{tree} is no proof that can be read: {error!r}.") from error
+        raise FormatError(f"{proof} is no proof that can be read: {error!r}.") from error
+
+
+def _verified_tree(tree: Path, data: Path, na: Collection[str]) -> Verified:
+    found = records(tree)
+    header = next(found)[1]
+    problem = Problem(header)
+    samples, columns = table_of(header, data, na)
+    about = [f"table: {data.name}, {int(samples.weight.sum())} rows; {len(problem.columns)} candidates"]
+    about += [f"{key}: {value}" for key, value in header["problem"].items() if value not in (None, [])]
+    with np.errstate(all="ignore"):  # what overflows proves nothing
+        return _verified(problem, samples, found, header["offset"], (*about, *columns))
 
 
 def _verified(problem: Problem, samples: Samples, found: Any, offset: float, statement: tuple[str, ...]) -> Verified:

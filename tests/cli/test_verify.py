@@ -88,3 +88,44 @@ def test_a_file_that_claims_more_than_it_proves_fails(solved, tmp_path):
     assert result.exit_code == 1
     assert "[FAILED] bound proved: the file says" in result.stdout
     assert float(result.stdout.partition("bound: ")[2].split()[0]) > 261.1348
+
+
+@pytest.fixture(scope="module")
+def relaxed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("relaxed")
+    mm.load_dataset("corral").to_csv(folder / "corral.csv", index=False)
+    process = run_here(
+        "parameters", "-d", folder / "corral.csv", "-t", "class", "--method", "relaxation", "--lam", "0.5",
+        "--normalization", "floor", "--rel-gap", "1e-6", "-o", folder / "out",
+    )  # fmt: skip
+    assert process.exit_code == 0, process.output
+    return folder
+
+
+def test_the_proof_of_a_relaxation_is_verified_in_words(relaxed):
+    process = run("verify", relaxed / "out", "--data", relaxed / "corral.csv")
+    assert process.returncode == 0, process.stderr
+    lines = process.stdout.splitlines()
+    assert lines[0] == "table: corral.csv, 128 rows; 26 log-probabilities"
+    assert {"gamma: 2.0", "normalization: floor", "min_prob: 1e-06", "A0: ('0', '1')"} <= set(lines)
+    said = json.loads((relaxed / "out" / "result.json").read_text(encoding="utf-8"))
+    assert f"objective: {said['primal_bound']:.6f}  bound: {said['dual_bound']:.6f}  gap: 0.0000%" in lines
+    at = lines.index("certificate:")
+    words, bound = lines[at + 1].rsplit(" ", 1)
+    assert words == f"  [ok] {WORDS}: no tables on the structure cost less than"
+    assert float(bound) == pytest.approx(48.0, rel=1e-6)  # what cones say too, see test_relaxation
+    assert lines[at + 2] == f"  [ok] bound proved: the file says {said['dual_bound']!r}"
+    assert run_here("verify", relaxed / "out" / "proof.mmbn", "-d", relaxed / "corral.csv").stdout == process.stdout
+
+
+def test_a_row_that_is_not_of_the_relaxation_is_named(relaxed, tmp_path):
+    lines = (relaxed / "corral.csv").read_text(encoding="utf-8").splitlines()
+    lines[40] = lines[40][:-1] + str(1 - int(lines[40][-1]))
+    (tmp_path / "other.csv").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(InputError, match="line 41 differs from the data of the proof"):
+        run_here("verify", relaxed / "out", "--data", tmp_path / "other.csv")
+
+
+def test_a_folder_without_a_proof_is_told_what_was_looked_for(relaxed, tmp_path):
+    with pytest.raises(InputError, match=r"There is no file '.*tree\.mmbn' and no file '.*proof\.mmbn'"):
+        run_here("verify", tmp_path, "--data", relaxed / "corral.csv")
