@@ -3,6 +3,7 @@
 import inspect
 import math
 import operator
+import os
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -309,7 +310,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, (Real, np.bool_))
     if hint is str:  # columns may be named by numbers
         return isinstance(value, str) or is_whole(value)
-    return hint is Any or not inspect.isclass(hint) or isinstance(value, hint)
+    kind = origin or hint  # a path is os.PathLike[str]
+    return hint is Any or not inspect.isclass(kind) or isinstance(value, kind)
 
 
 def _fits_list(value: Any, inner: tuple[Any, ...]) -> bool:
@@ -333,10 +335,9 @@ def _in_words(hint: Any, *, many: bool = False) -> str:
         return "None"
     if origin is Literal:
         return "one of " + ", ".join(map(repr, inner)) if len(inner) > 1 else repr(inner[0])
-    if origin is Callable:
-        return "functions" if many else "a function"
-    if origin is np.ndarray:
-        return "arrays" if many else "an array"
+    if origin in (Callable, np.ndarray, os.PathLike):
+        word = {Callable: "function", np.ndarray: "array", os.PathLike: "path"}[origin]
+        return f"{word}s" if many else f"{'an' if word == 'array' else 'a'} {word}"
     if origin is not None and inspect.isclass(origin) and issubclass(origin, Mapping):
         return "mappings" if many else "a mapping (dict)"
     if origin is not None and inspect.isclass(origin) and issubclass(origin, Iterable):

@@ -9,15 +9,17 @@ nothing else.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.programs.convex_bounds import nearest_feasible, support_function
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 __all__ = ["LogRows"]
 
@@ -44,13 +46,14 @@ class LogRows:
     --------
     Two entries of a row of three that must be equal: the nearest point to (log .5, log .2, log .3).
 
+    >>> import scipy.sparse as sp
     >>> rows = LogRows(sp.csr_array(np.array([[1.0, -1.0, 0.0]])), np.zeros(1), np.zeros(1), ("tied",))
     >>> w = rows.nearest(np.log([0.5, 0.2, 0.3]), np.array([0, 3]), np.log(1e-3))
     >>> np.exp(w).round(3).tolist(), rows.violation(w) < 1e-12
     ([0.316, 0.316, 0.3], True)
     """
 
-    A: sp.csr_array
+    A: "sp.csr_array"
     lower: FloatArray
     upper: FloatArray
     names: tuple[str, ...]
@@ -122,7 +125,9 @@ class LogRows:
         return np.flatnonzero(np.isfinite(self.lower)), np.flatnonzero(np.isfinite(self.upper) & ~self._equal)
 
     @cached_property
-    def _sides(self) -> sp.csr_array:
+    def _sides(self) -> "sp.csr_array":
+        import scipy.sparse as sp
+
         below, above = self._places
         return sp.csr_array(sp.vstack([self.A[below], -self.A[above]], format="csr"))
 
@@ -146,6 +151,7 @@ class LogRows:
 
     def _ascend(self, concave: Concave) -> FloatArray:
         """A maximum over the multipliers of the sides, nearly."""
+        from scipy.optimize import minimize  # deferred, with the sparse arrays: commands without rows load neither
 
         def falling(t: FloatArray) -> tuple[float, FloatArray]:
             value, gradient = concave(t)

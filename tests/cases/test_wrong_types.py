@@ -149,6 +149,9 @@ CALLS: dict[str, Call] = {
     "Calibration": (mm.Calibration, {}),
     "CalibratedModel": (mm.CalibratedModel, {"model": NETWORK, "calibration": mm.Calibration()}),
     "load_run": (mm.load_run, {"path": Path(__file__).parent / "none"}),
+    "predict_file": (mm.predict_file, {
+        "model": NETWORK, "data": Path(__file__).parent / "none.csv", "out": Path(__file__).parent / "none-out.csv",
+    }),
     "load_model": (mm.load_model, {"path": Path(__file__).parent / "none.json"}),
     "read_table": (mm.read_table, {"path": Path(__file__).parent / "none.csv"}),
     "SequenceDataset": (mm.SequenceDataset, {
@@ -190,6 +193,7 @@ for name in solvers.__all__:
 ELSEWHERE = {
     "compare": "each run is a process of its own; its settings are those of `solve` (B15)",
     "load_openml": "asks the network",
+    "counting_on": "takes the client of a cluster: tests/data/test_counting_on_dask.py",
     "Comparison": "made by compare",
     "TradeOff": "made by trade_off",
     "TradeOffPoint": "made by trade_off",
@@ -243,7 +247,7 @@ def refused_or_taken(call: Callable[..., Any], given: dict[str, Any], wrong: tup
 @pytest.mark.parametrize("name", CALLS)
 def test_b9_errors_are_ours_whatever_is_given(name: str) -> None:
     call, base = CALLS[name]
-    if name not in ("read_table", "load_model", "load_run"):  # there is no such file
+    if name not in ("read_table", "load_model", "load_run", "predict_file"):  # there is no such file
         call(**base)
     for parameter in parameters(call, name):
         if (name, parameter) not in NOT_HERE:

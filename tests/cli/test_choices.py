@@ -44,6 +44,8 @@ def test_every_value_that_an_option_offers_is_accepted(tmp_path):
         path = tmp_path / f"program.{file_format}"
         if file_format is choices.FileFormat.JKL:
             write_local_scores(mm.DecomposableStructure(data), path)
+        elif file_format is choices.FileFormat.MOF:
+            mm.DecomposableStructure(data).to_mof(path)
         else:
             write_program(mm.DecomposableStructure(data), path, file_format=file_format.value)
         assert path.stat().st_size

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..._arguments import listed, shown
 from ..._arrays import FloatArray
@@ -112,6 +111,8 @@ def linear_rows(
     constraints: tuple[ParameterConstraint, ...], layout: ParameterLayout, data: DiscreteDataset
 ) -> LogRows | None:
     """All rows of some constraints; None where there are none."""
+    import scipy.sparse as sp
+
     entries = LogEntries(layout, data)
     places: list[tuple[int, int, float]] = []
     lower: list[float] = []

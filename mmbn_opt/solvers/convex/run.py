@@ -13,6 +13,7 @@ import numpy as np
 from ..._arrays import FloatArray
 from ..._budget import Budget
 from ...exceptions import InputError
+from ...programs.base import ProgramKind
 from ...programs.chain_program import ChainProgram
 from ...programs.convex import ConvexProgram, linear_in_disguise
 from ...programs.convex_bounds import admissible_multipliers
@@ -37,6 +38,10 @@ _OVER_SEQUENCES = (SequenceProgram, SequenceMarkovProgram)
 _KNOWN = (ConvexProgram, MarkovProgram, *_OVER_SEQUENCES)
 
 
+def _several(kind: ProgramKind) -> str:
+    return "programs of margins over sequences" if kind is ProgramKind.SEQUENCE else f"{kind}s"
+
+
 class ConvexRun(Journal):
     """Journal of one run on a convex program.
 
@@ -57,7 +62,7 @@ class ConvexRun(Journal):
     ) -> None:
         budget = Budget(solver.time_limit)
         if not isinstance(program, _KNOWN) or program.kind not in solver.accepts:
-            accepted = " and ".join(sorted(f"{kind}s" for kind in solver.accepts))
+            accepted = " and ".join(sorted(map(_several, solver.accepts)))
             given = f"a {program.kind}" if isinstance(program, _KNOWN) else type(program).__name__
             raise InputError(f"{solver.title} solves {accepted}, got {given}.")
         if start is not None and np.shape(start) != (program.size.columns,):
