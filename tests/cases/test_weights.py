@@ -1,6 +1,7 @@
 """Weights: up to a factor unless they are whole numbers (A3), and rows of weight 0 that may hold anything (B17)."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,19 @@ def cuts_of(model: Any) -> list[Any]:
     return [variable.cuts for variable in model.preparation_.data.features]
 
 
+WEIGHTS = {
+    "none": None,
+    "whole": np.random.default_rng(0).integers(0, 5, 150).astype(float),
+    "fractions": np.random.default_rng(0).uniform(0.01, 3.0, 150),
+}
+
+
+@cache
+def learned(model: Any, weights: str) -> Any:
+    """Fitted once for all factors."""
+    return clone(model).fit(X, y, sample_weight=WEIGHTS[weights])
+
+
 # -- A3: the unit of weights --------------------------------------------------------------------------------------
 
 
@@ -42,7 +56,7 @@ def test_a3_the_line_of_the_list() -> None:
 @everyone
 @pytest.mark.parametrize("factor", FACTORS)
 def test_a3_equal_weights_say_nothing(model: Any, factor: float) -> None:
-    plain, weighted = clone(model).fit(X, y), clone(model).fit(X, y, sample_weight=np.full(150, factor))
+    plain, weighted = learned(model, "none"), clone(model).fit(X, y, sample_weight=np.full(150, factor))
     np.testing.assert_array_equal(weighted.predict_proba(X), plain.predict_proba(X))
 
 
@@ -50,9 +64,7 @@ def test_a3_equal_weights_say_nothing(model: Any, factor: float) -> None:
 @pytest.mark.parametrize("factor", FACTORS)
 @pytest.mark.parametrize("kind", ["whole", "fractions"])
 def test_a3_a_factor_changes_neither_cuts_nor_tables(model: Any, kind: str, factor: float) -> None:
-    random = np.random.default_rng(0)
-    weight = random.integers(0, 5, 150).astype(float) if kind == "whole" else random.uniform(0.01, 3.0, 150)
-    one, other = clone(model).fit(X, y, sample_weight=weight), clone(model).fit(X, y, sample_weight=weight * factor)
+    one, other = learned(model, kind), clone(model).fit(X, y, sample_weight=WEIGHTS[kind] * factor)
     assert cuts_of(one) == cuts_of(other)
     np.testing.assert_allclose(other.predict_proba(X), one.predict_proba(X), atol=1e-6)
 
