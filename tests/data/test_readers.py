@@ -345,7 +345,7 @@ def test_a_file_that_may_not_be_opened(write, monkeypatch):
 
 @pytest.mark.parametrize("path", [None, 3, io.StringIO("a,b\n")])
 def test_something_that_is_no_path(path):
-    with pytest.raises(InputError, match="given by its path"):
+    with pytest.raises(InputError, match="path must be a text or a path, got"):
         read_table(path)
 
 

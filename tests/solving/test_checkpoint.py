@@ -373,7 +373,7 @@ def test_a_record_that_does_not_fit_is_refused(whole: tuple[Path, mm.Result], tm
         (Kind.CLOSE, struct.pack("<Qd", 10**6, 1.0)), (Kind.FIX, struct.pack("<QdI", 0, 1.0, 5)), (Kind.ROOT, b"{"),
         (Kind.BOUND, b""), (Kind.LAYOUT, struct.pack("<II", 3, 7)),
     ):  # fmt: skip
-        path.write_bytes(content + tree_file._framed(kind, payload))
+        path.write_bytes(content + tree_file.framed(kind, payload))
         with pytest.raises(mm.FormatError):
             solve(margins(), tmp_path)
 

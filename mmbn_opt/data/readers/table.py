@@ -148,8 +148,6 @@ def read_table(
 
 
 def _bytes_of(path: str | os.PathLike[str]) -> bytes:
-    if not isinstance(path, (str, os.PathLike)):
-        raise InputError(f"A data file is given by its path (str or path-like), got {type(path).__name__}.")
     file = Path(path)
     try:
         return file.read_bytes()
