@@ -164,7 +164,7 @@ def _blanket_states(model: LogLinearClassifier | BayesianNetwork) -> NDArray[np.
     else:
         look_ups = len(model.features) * model.target.cardinality
         size = int(np.clip(_SAMPLE_WORK / look_ups, _LEAST_SAMPLE, MAX_CHECKED_CELLS))
-        states = rng.integers(0, cards, size=(size, len(blanket)))
+        states = (rng.random((size, len(blanket))) * cards).astype(np.int32)  # whole numbers take ten times as long
     codes = np.zeros((len(states), len(model.features)), dtype=np.int32)
     codes[:, blanket] = states
     return codes
