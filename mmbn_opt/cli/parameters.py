@@ -10,8 +10,7 @@ import typer
 from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
 from mmbn_opt.cli.clock import Clock
-from mmbn_opt.cli.parsing import typed_options
-from mmbn_opt.cli.remarks import remark
+from mmbn_opt.cli.remarks import remark, tell_unused
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["parameters"]
@@ -148,7 +147,7 @@ def parameters(
         alpha=alpha, min_prob=min_prob, smoothing=smoothing, solver=solver, seed=seed,
         call=SolveSettings(rel_gap=rel_gap, threads=threads, seed=seed, verbose=opt.solver_log(verbose)),
     )  # fmt: skip
-    _tell_unused(ctx, method)
+    tell_unused(ctx, method, _OF_METHODS)
     with interruptible():
         calibrating = Calibrating(calibration, trained=method is not choices.Method.ML)
         edges = _edges_of(structure, target)
@@ -194,14 +193,6 @@ def parameters(
             **judged.for_files(),
         )  # fmt: skip
     raise typer.Exit(exit_status(result))
-
-
-def _tell_unused(ctx: typer.Context, method: choices.Method) -> None:
-    """What was asked for and plays no part is said: who set it expects that it does something."""
-    given = typed_options(ctx)
-    for name, methods in _OF_METHODS.items():
-        if name in given and method not in methods:
-            remark(f"{given[name]} plays no part in --method {method.value}; it is of {' and '.join(methods)}")
 
 
 def _try(settings: Any, time_limit: float | None) -> None:

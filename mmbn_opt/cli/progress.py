@@ -19,7 +19,20 @@ _SECONDS_BETWEEN_LINES = 1.0
 _SECONDS_BETWEEN_ROWS = 5.0
 
 
-class Progress:
+class _Live:
+    """What is shown on a terminal, once it has begun, and taken away at the end."""
+
+    _live: Any = None
+    _task: Any = None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+
+class Progress(_Live):
     """Shows incumbent, bound and gap while a run goes on; use as a context manager and pass as callback.
 
     Events named in `paced` come so often that one line a second is enough.
@@ -31,8 +44,6 @@ class Progress:
         self._time_limit = time_limit
         self._sought = sought
         self._paced = paced
-        self._live: Any = None
-        self._task: Any = None
         self._next_line = 0.0
 
     def __enter__(self) -> "Progress":
@@ -49,12 +60,6 @@ class Progress:
             limit = "to proof" if self._time_limit is None else f"at most {self._time_limit:g} s"
             self._task = self._live.add_task(f"looking for a first {self._sought}, {limit}", total=1.0)
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
 
     def __call__(self, record: TraceRecord) -> None:
         """Show one record."""
@@ -75,15 +80,13 @@ class Progress:
             remark(f"{record.time_sec:9.2f} s  {line}{nodes}  {record.event} by {record.source}")
 
 
-class RunsProgress:
+class RunsProgress(_Live):
     """Shows how many runs of many are done and when the others will be; use as a context manager.
 
     On a terminal a bar below the lines of the runs, elsewhere the time that is left at the end of each line.
     """
 
     def __init__(self) -> None:
-        self._live: Any = None
-        self._task: Any = None
         self._before: int | None = None
 
     def __enter__(self) -> "RunsProgress":
@@ -101,12 +104,6 @@ class RunsProgress:
             self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
-
     def say(self, line: str, done: int, total: int) -> None:
         """Show the line of a run that has ended, the `done`-th of `total`."""
         if self._before is None:  # runs of an earlier call tell nothing of how long the others take
@@ -120,25 +117,15 @@ class RunsProgress:
             self._live.update(self._task, total=total, completed=done, description=left)
 
 
-class RowsProgress:
+class RowsProgress(_Live):
     """Shows how many rows of a file are done; use as a context manager and call with rows and the share of the file.
 
     On a terminal a bar, elsewhere a line every few seconds; files that are done before see neither.
     """
 
-    def __init__(self) -> None:
-        self._live: Any = None
-        self._task: Any = None
-
     def __enter__(self) -> "RowsProgress":
         self._began = self._last = now()
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
 
     def __call__(self, rows: int, share: float) -> None:
         """Show how far it is."""

@@ -2,17 +2,18 @@
 
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Any
 
 import typer
 
+from mmbn_opt.cli.parsing import typed_options
 from mmbn_opt.cli.wording import in_options
 
-__all__ = ["Loudness", "loudness", "remark", "remarking", "set_loudness"]
+__all__ = ["Loudness", "loudness", "remark", "remarking", "set_loudness", "tell_unused"]
 
 
 class Loudness(IntEnum):
@@ -100,3 +101,11 @@ def _traceback(record: logging.LogRecord) -> str:
 def _write(text: str) -> None:
     with suppress(OSError, UnicodeError):
         typer.echo(text, err=True)
+
+
+def tell_unused(context: typer.Context, method: StrEnum, of_methods: Mapping[str, tuple[StrEnum, ...]]) -> None:
+    """What was asked for and plays no part is said: who set it expects that it does something."""
+    given = typed_options(context)
+    for name, methods in of_methods.items():
+        if name in given and method not in methods:
+            remark(f"{given[name]} plays no part in --method {method.value}; it is of {' and '.join(methods)}")

@@ -10,8 +10,7 @@ import typer
 from mmbn_opt.cli import choices
 from mmbn_opt.cli import options as opt
 from mmbn_opt.cli.clock import Clock
-from mmbn_opt.cli.parsing import typed_options
-from mmbn_opt.cli.remarks import remark
+from mmbn_opt.cli.remarks import remark, tell_unused
 from mmbn_opt.cli.wording import in_options
 from mmbn_opt.exceptions import InputError
 
@@ -165,7 +164,7 @@ def sequences(
         "rel_gap": rel_gap, "threads": threads, "seed": seed, "verbose": opt.solver_log(verbose),
         "options": settings.options,
     }  # fmt: skip
-    _tell_unused(ctx, method)
+    tell_unused(ctx, method, _OF_METHODS)
     with interruptible():
         width = _window(window)
         SolveSettings(time_limit=time_limit)
@@ -204,13 +203,6 @@ def _window(text: str) -> tuple[int, int]:
     if len(parts) != 2 or not all(part.isdecimal() for part in parts):
         raise InputError(f"--window must be BEFORE,AFTER, two whole numbers >= 0, got {text!r}.")
     return int(parts[0]), int(parts[1])
-
-
-def _tell_unused(ctx: typer.Context, method: choices.SequenceMethod) -> None:
-    given = typed_options(ctx)
-    for name, methods in _OF_METHODS.items():
-        if name in given and method not in methods:
-            remark(f"{given[name]} plays no part in --method {method.value}; it is of {' and '.join(methods)}")
 
 
 def _held_out(
