@@ -76,7 +76,7 @@ def cmm(
 
     Exit status 1 says that some rows miss xi: violations.csv lists them. All other files are written all the same.
     """
-    from mmbn_opt._budget import interruptible, leave_in_time
+    from mmbn_opt._budget import OutOfTime, interruptible, leave_in_time
 
     clock = Clock(time_limit)
     from mmbn_opt.cli.accuracy import HeldOut, Judged
@@ -119,8 +119,8 @@ def cmm(
                 usual["the start, by k-means"] = _joined(problem, [], None)
             held_out = HeldOut(rows.held_out, rows.where, usual)
         progress = Progress(time_limit, sought="classifier", paced=("incumbent", "progress"))
-        with progress, Keeper(folder, lambda states, model: _joined(problem, states, model), table.na_values):
-            search = clock.for_search(calibrating.share)
+        search = clock.for_search(calibrating.share)
+        with progress, Keeper(folder, lambda states, model: _joined(problem, states, model), table.na_values, search):
             result = solve_parts(problem, solver, time_limit=search, callback=progress, **call)
         result = replace(result, settings={**result.settings, "time_limit": time_limit})
 
@@ -136,12 +136,14 @@ def cmm(
         chosen = calibrating.of(result, choose, clock)
         violated, listed, judged = None, {}, Judged(held_out, len(labels))
         with clock.handing_over():
+            judged.judge(result.model, result.formulation.data, "these mixtures", chosen)
+            if any(part.solution is None for part in result.parts):
+                raise OutOfTime  # the list would be of programs that were not begun
             missed = result.formulation.violated_samples(result.model)
             if len(missed):
                 leave_in_time()
                 listed["violations.csv"] = csv_content(missed, spreadsheet=spreadsheet)
             violated = missed
-            judged.judge(result.model, result.formulation.data, "these mixtures", chosen)
 
         def say() -> None:
             _say(result, violated, out)

@@ -60,7 +60,7 @@ def demo(
         with interruptible():
             train, test, info = _split(*loaded, seed)
         formulation = mm.SoftMarginStructure(train, max_parents=max_parents, gamma=mm.log_odds(p))
-        with Progress(time_limit) as progress, Keeper(folder):
+        with Progress(time_limit) as progress, Keeper(folder, seconds=time_limit):
             result = found(
                 mm.solve(
                     formulation, time_limit=time_limit, seed=seed, verbose=opt.solver_log(verbose), callback=progress

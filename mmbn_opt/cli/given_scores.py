@@ -100,9 +100,10 @@ def solve_scores(
     with open_folder(out) as folder:
         with interruptible():
             formulation = LocalScoreStructure(read_jkl(scores), **settings)
-        with Progress(clock.limit) as progress, Keeper(folder):
+        search = clock.for_search()
+        with Progress(clock.limit) as progress, Keeper(folder, seconds=search):
             result = solve(
-                formulation, solver, time_limit=clock.for_search(), callback=progress, checkpoint=checkpoint,
+                formulation, solver, time_limit=search, callback=progress, checkpoint=checkpoint,
                 cluster=cluster, **call,
             )  # fmt: skip
         result = replace(found(result), settings={**result.settings, "time_limit": clock.limit})

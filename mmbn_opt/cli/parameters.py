@@ -138,7 +138,8 @@ def parameters(
     from mmbn_opt.networks.network import BayesianNetwork
     from mmbn_opt.scores.predictive import conditional_log_likelihood, log_likelihood
     from mmbn_opt.solving.settings import SolveSettings
-    from mmbn_opt.tuning.calibration import calibrate, learn_again
+    from mmbn_opt.tuning.calibration import calibrate
+    from mmbn_opt.tuning.learning_again import learn_again
     from mmbn_opt.tuning.parameters import Learning, ParameterSettings, as_network
 
     settings = ParameterSettings(
@@ -167,9 +168,10 @@ def parameters(
             held_out = HeldOut(rows.held_out, rows.where, counted)
         if learning.by_choice:
             learning = _chosen(learning, clock.for_search(calibrating.share))
-        keeper = Keeper(folder, lambda states, model: as_network(model), table.na_values)
+        search = clock.for_search(calibrating.share)
+        keeper = Keeper(folder, lambda states, model: as_network(model), table.na_values, search)
         with Progress(time_limit) as progress, keeper:
-            result = learning.solve(clock.for_search(calibrating.share), progress)
+            result = learning.solve(search, progress)
         result = replace(found(result), model=as_network(result.model))
 
         def choose(seconds: float | None) -> Any:

@@ -1,6 +1,7 @@
 """What commands that fill a folder share: the folder is held, the best so far is kept, the answer said and written."""
 
 import logging
+import math
 import shlex
 import sys
 import threading
@@ -55,6 +56,8 @@ class Keeper:
         From the states of the runs so far and the last one's model to what is to be kept; the model itself by default.
     na_values : tuple of str or None
         For the model to remember.
+    seconds : float or None
+        Of the runs: near their end nothing is kept any more, since the answer itself is next.
     """
 
     def __init__(
@@ -62,12 +65,14 @@ class Keeper:
         folder: Any,
         to_model: Callable[[list[Any], Any], Any] = lambda states, model: model,
         na_values: tuple[str, ...] | None = None,
+        seconds: float | None = None,
     ) -> None:
         from mmbn_opt.solving.job import observing
 
         self._folder = folder
         self._to_model = to_model
         self._na_values = na_values
+        self._seconds = seconds
         self._states: list[Any] = []
         self._observing = observing(self._states.append)
         self._ended = threading.Event()
@@ -90,9 +95,10 @@ class Keeper:
     def _look(self) -> None:
         began = now()
         next_model, next_bound = began + _FIRST_SEC, began + _BOUND_PAUSE_SEC
+        last = math.inf if self._seconds is None else began + self._seconds - _FIRST_SEC
         while not self._ended.wait(_LOOK_SEC):
             moment = now()
-            if moment < next_model or not self._states:
+            if moment < next_model or moment > last or not self._states:
                 continue
             state = self._states[-1]
             bounds, model = state.bounds, state.best

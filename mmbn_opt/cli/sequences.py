@@ -182,12 +182,13 @@ def sequences(
             problem = counted if method is choices.SequenceMethod.ML else settings.formulation(learned)
             remark(repr(learned))
             others = None if test is None else _held_out(test, frame, na, target, group, order)
-        with Progress(time_limit) as progress, Keeper(folder):
+        search = clock.for_search()
+        with Progress(time_limit) as progress, Keeper(folder, seconds=search):
             if isinstance(problem, SequenceMaximumLikelihood):
                 result = problem.learn()
             else:
                 engine = settings.engine(rel_gap)
-                result = solve(problem, engine, time_limit=clock.for_search(), callback=progress, **call)
+                result = solve(problem, engine, time_limit=search, callback=progress, **call)
         result = found(result)
         rival = None if problem is counted else HiddenMarkovClassifier.fit(learned, smoothing)
 

@@ -123,10 +123,11 @@ def structure(
                 for name, graph in (("naive Bayes", naive_bayes(train)), ("TAN", tan_cmi(train))):
                     others[name] = BayesianNetwork.fit(graph, train, smoothing)
             held_out = HeldOut(rows.held_out, rows.where, others)
-        with Progress(time_limit) as progress, Keeper(folder, na_values=table.na_values):
+        search = clock.for_search(calibrating.share)
+        with Progress(time_limit) as progress, Keeper(folder, na_values=table.na_values, seconds=search):
             result = solve(
-                formulation, solver, time_limit=clock.for_search(calibrating.share), callback=progress,
-                checkpoint=checkpoint, cluster=cluster, **call,
+                formulation, solver, time_limit=search, callback=progress, checkpoint=checkpoint, cluster=cluster,
+                **call,
             )  # fmt: skip
         result = replace(found(result), settings={**result.settings, "time_limit": time_limit})
 

@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mmbn_opt.display._classifier_facts import classifier_headline
 from mmbn_opt.display._facts import certificate_sentence, headline
-from mmbn_opt.display.reasons import Reasons
 from mmbn_opt.display.report import render_report
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.interop.result_files import write_result_files
 from mmbn_opt.results.confusion import Confusion
 from mmbn_opt.results.result import Result
 from mmbn_opt.scores.calibration import Calibration, Reliability
+
+if TYPE_CHECKING:
+    from mmbn_opt.display.reasons import Reasons
 
 __all__ = [
     "classifier_report",
@@ -56,7 +58,7 @@ def classifier_report(
     *,
     held_out: Confusion | None = None,
     reliability: Reliability | None = None,
-    reasons: Reasons | None = None,
+    reasons: "Reasons | None" = None,
     title: str | None = None,
 ) -> str:
     """The report of a classifier: that of its result, with its probabilities and how it does on other rows."""

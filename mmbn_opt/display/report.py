@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from markupsafe import Markup
 
@@ -17,7 +17,6 @@ from mmbn_opt.display._templates import package_version, page_style, render
 from mmbn_opt.display._text import number
 from mmbn_opt.display._words import glossary
 from mmbn_opt.display.html import network_caption, trace_caption
-from mmbn_opt.display.reasons import Reasons
 from mmbn_opt.formulations.base import Described
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.networks.network import BayesianNetwork
@@ -25,6 +24,9 @@ from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.confusion import Confusion
 from mmbn_opt.results.result import Result
 from mmbn_opt.scores.confusion import confusion_on
+
+if TYPE_CHECKING:
+    from mmbn_opt.display.reasons import Reasons
 
 __all__ = ["render_report"]
 
@@ -38,7 +40,7 @@ def render_report(
     held_out: Confusion | None = None,
     training: Confusion | Literal["computed"] | None = "computed",
     probabilities: Sequence[tuple[str, str]] = (),
-    reasons: Reasons | None = None,
+    reasons: "Reasons | None" = None,
     title: str | None = None,
     command: str | None = None,
 ) -> str:

@@ -9,7 +9,8 @@ from mmbn_opt.estimators._base import require_two_classes
 from mmbn_opt.heuristics.named import make_structure
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solving.settings import SolveSettings
-from mmbn_opt.tuning.calibration import TRAINED_SHARE, learn_again
+from mmbn_opt.tuning.calibration import TRAINED_SHARE
+from mmbn_opt.tuning.learning_again import learn_again
 from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
 from ._base import DiscreteClassifier, Learned, tell

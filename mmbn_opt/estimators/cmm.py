@@ -26,7 +26,7 @@ from mmbn_opt.solvers.nonlinear.exterior_penalty import ExteriorPenaltySolver
 from mmbn_opt.solving.job import CHECK_GRACE_SEC
 from mmbn_opt.solving.parts import solve_parts
 from mmbn_opt.tuning.calibration import TRAINED_SHARE, given_calibration
-from mmbn_opt.tuning.grid import run_until_interrupted
+from mmbn_opt.tuning.many_runs import run_until_interrupted
 from mmbn_opt.tuning.mixtures import calibrate_mixture
 
 from ._base import FittedHTML, WeightedScore, checked_verbosity, end_if_interrupted, seconds_left, tell, warn_of_limits

@@ -18,8 +18,9 @@ from mmbn_opt.results.result import Certificate, Check, Result
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solving.dispatch import solve
 from mmbn_opt.solving.settings import SolveSettings
-from mmbn_opt.tuning.calibration import COUNTED_SHARE, TRAINED_SHARE, best_start, learn_again
+from mmbn_opt.tuning.calibration import COUNTED_SHARE, TRAINED_SHARE, best_start
 from mmbn_opt.tuning.held_out import Learn, candidates, choose, complete
+from mmbn_opt.tuning.learning_again import learn_again
 from mmbn_opt.tuning.parameters import METHODS, Method, ParameterSettings, learn_parameters
 
 from ._base import DiscreteClassifier, Learned, require_two_classes, seconds_left, tell

@@ -13,14 +13,23 @@ from mmbn_opt.interop.json_text import parse_json
 from mmbn_opt.interop.limits import max_values
 from mmbn_opt.interop.run_folder import text_of_run
 
-__all__ = ["document_text", "list_of", "load_document", "na_values_of", "require_format"]
+__all__ = ["document_text", "list_of", "load_document", "na_values_of", "require_format", "value_text"]
 
 Model = TypeVar("Model")
 
 
-def document_text(content: Mapping[str, Any]) -> str:
-    """The text of a model file: one line, all digits, and nothing that JSON has no word for."""
-    return json.dumps(content, allow_nan=False) + "\n"
+def document_text(content: Mapping[str, Any], written: Mapping[str, str] | None = None) -> str:
+    """The text of a model file: one line, all digits, and nothing that JSON has no word for.
+
+    The values of `written` are JSON already and come last.
+    """
+    members = {key: value_text(value) for key, value in content.items()} | dict(written or {})
+    return "{" + ", ".join(f"{value_text(key)}: {text}" for key, text in members.items()) + "}\n"
+
+
+def value_text(value: Any) -> str:
+    """A value as JSON."""
+    return json.dumps(value, allow_nan=False)
 
 
 def load_document(path: str | Path, from_dict: Callable[[Any], Model]) -> Model:

@@ -12,7 +12,7 @@ from mmbn_opt.interop._json_document import document_text
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.interop.json_model import network_to_dict
 from mmbn_opt.interop.limits import check_network
-from mmbn_opt.interop.mixture_json import mixture_to_dict
+from mmbn_opt.interop.mixture_json import mixture_text
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.scores.bends import Bends
 from mmbn_opt.scores.calibrated import CalibratedModel
@@ -41,8 +41,10 @@ def save_calibrated(model: CalibratedModel, path: str | Path) -> None:
 def calibrated_text(model: CalibratedModel) -> str:
     """What `save_calibrated` writes."""
     bare = model.model
-    content = network_to_dict(bare) if isinstance(bare, BayesianNetwork) else mixture_to_dict(bare)
-    return document_text(content | {KEY: calibration_to_dict(model.calibration)})
+    more = {KEY: calibration_to_dict(model.calibration)}
+    return (
+        document_text(network_to_dict(bare) | more) if isinstance(bare, BayesianNetwork) else mixture_text(bare, more)
+    )
 
 
 def calibration_to_dict(calibration: Calibration) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Mixture classifiers as JSON: everything that prediction needs, every digit of it."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,14 @@ from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.cells import as_state
 from mmbn_opt.exceptions import FormatError
-from mmbn_opt.interop._json_document import document_text, list_of, load_document, na_values_of, require_format
+from mmbn_opt.interop._json_document import (
+    document_text,
+    list_of,
+    load_document,
+    na_values_of,
+    require_format,
+    value_text,
+)
 from mmbn_opt.interop._labels import label_from_json, label_to_json
 from mmbn_opt.interop.atomic import write_text_atomic
 from mmbn_opt.mixtures.classifier import DecisionRule, MixtureClassifier, MixturePart
@@ -49,9 +57,20 @@ def save_mixture(model: MixtureClassifier, path: str | Path) -> None:
     write_text_atomic(path, mixture_text(model))
 
 
-def mixture_text(model: MixtureClassifier) -> str:
-    """What `save_mixture` writes."""
-    return document_text(mixture_to_dict(model))
+def mixture_text(model: MixtureClassifier, more: Mapping[str, Any] | None = None) -> str:
+    """What `save_mixture` writes, with `more` beside it; a density that many parts share is put into words once."""
+    known: dict[int, str] = {}
+
+    def text_of(density: MixtureDensity) -> str:
+        if id(density) not in known:
+            known[id(density)] = value_text(_density_to_dict(density))
+        return known[id(density)]
+
+    parts = []
+    for part in model.parts:
+        head = value_text(_part_head(part)).removesuffix("}")
+        parts.append(f'{head}, "densities": [{", ".join(text_of(density) for density in part.densities)}]}}')
+    return document_text(_head_to_dict(model) | dict(more or {}), {"parts": f"[{', '.join(parts)}]"})
 
 
 def load_mixture(path: str | Path) -> MixtureClassifier:
@@ -77,6 +96,15 @@ def mixture_to_dict(model: MixtureClassifier) -> dict[str, Any]:
     >>> content["classes"], content["rule"], content["location"]
     ([False, True], 'bayes', [3.0])
     """
+    parts = [
+        _part_head(part) | {"densities": [_density_to_dict(density) for density in part.densities]}
+        for part in model.parts
+    ]
+    return _head_to_dict(model) | {"parts": parts}
+
+
+def _head_to_dict(model: MixtureClassifier) -> dict[str, Any]:
+    """All but the parts."""
     content = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -86,7 +114,6 @@ def mixture_to_dict(model: MixtureClassifier) -> dict[str, Any]:
         "rule": str(model.rule),
         "location": model.location.tolist(),
         "scale": model.scale.tolist(),
-        "parts": [_part_to_dict(part) for part in model.parts],
     }
     return content if model.na_values is None else content | {"na_values": list(model.na_values)}
 
@@ -111,16 +138,16 @@ def mixture_from_dict(content: Any) -> MixtureClassifier:
     )  # fmt: skip
 
 
-def _part_to_dict(part: MixturePart) -> dict[str, Any]:
-    densities = [
-        {
-            "log_weights": np.maximum(density.log_weights, -np.finfo(np.float64).max).tolist(),
-            "means": density.means.tolist(),
-            "covariances": density.covariances.tolist(),
-        }
-        for density in part.densities
-    ]
-    return {"groups": [list(g) for g in part.groups], "log_prior": part.log_prior.tolist(), "densities": densities}
+def _part_head(part: MixturePart) -> dict[str, Any]:
+    return {"groups": [list(g) for g in part.groups], "log_prior": part.log_prior.tolist()}
+
+
+def _density_to_dict(density: MixtureDensity) -> dict[str, Any]:
+    return {
+        "log_weights": np.maximum(density.log_weights, -np.finfo(np.float64).max).tolist(),
+        "means": density.means.tolist(),
+        "covariances": density.covariances.tolist(),
+    }
 
 
 def _part_from_dict(value: Any, where: str) -> MixturePart:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mmbn_opt.formulations.base import Described
+from mmbn_opt.formulations.base import Described, Formulation
 from mmbn_opt.interop._version import package_version
 from mmbn_opt.interop.bif import bif_content
 from mmbn_opt.interop.calibrated_json import calibrated_text, calibration_to_dict
@@ -18,13 +18,11 @@ from mmbn_opt.interop.csv_text import csv_content
 from mmbn_opt.interop.json_model import network_text
 from mmbn_opt.interop.limits import check_network
 from mmbn_opt.interop.mixture_json import mixture_text
-from mmbn_opt.interop.proof_file import PROOF, has_proof, proof_content
 from mmbn_opt.interop.run_folder import RunFolder
-from mmbn_opt.interop.sequence_json import sequence_model_text
 from mmbn_opt.mixtures.classifier import MixtureClassifier
-from mmbn_opt.networks.hidden_markov import HiddenMarkovClassifier
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.structure import Structure
+from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.results.result import Result
 from mmbn_opt.results.trace import BoundTrace
 from mmbn_opt.scores.calibrated import CalibratedModel
@@ -153,8 +151,11 @@ def write_result_files(
         **model_contents(result.model, calibration),
         **(extra or {}),
     }
-    if has_proof(result):
-        contents[PROOF] = proof_content(result)
+    if isinstance(result.formulation, Formulation) and ProgramKind.CONVEX in result.formulation.kinds:
+        from mmbn_opt.interop.proof_file import PROOF, has_proof, proof_content
+
+        if has_proof(result):
+            contents[PROOF] = proof_content(result)
     if report_html is not None:
         contents["report.html"] = report_html.encode()
     contents = dict(sorted(contents.items()))
@@ -171,13 +172,16 @@ def model_contents(model: Any, calibration: Calibration | None = None) -> dict[s
         calibrated = calibrated_text(CalibratedModel(model, calibration)).encode()
     if isinstance(model, BayesianNetwork):
         return {"model.json": calibrated or network_text(model).encode(), "network.bif": bif_content(model)}
-    if isinstance(model, HiddenMarkovClassifier):
-        return {"model.json": sequence_model_text(model).encode()}
     if isinstance(model, MixtureClassifier):
         return {"model.json": calibrated or mixture_text(model).encode()}
     if isinstance(model, Structure):
         return {"structure.json": _json({"format": "mmbn_opt structure", "parents": model.parent_names})}
-    return {}
+    if model is None:
+        return {}
+    from mmbn_opt.interop.sequence_json import sequence_model_text
+    from mmbn_opt.networks.hidden_markov import HiddenMarkovClassifier
+
+    return {"model.json": sequence_model_text(model).encode()} if isinstance(model, HiddenMarkovClassifier) else {}
 
 
 def parents_of(model: Any) -> dict[str, list[str]] | None:

@@ -16,6 +16,12 @@ __all__ = ["MANY_ROWS", "features_that_tell", "features_with_children", "log_joi
 
 logger = logging.getLogger(__name__)
 
+Factor = tuple[tuple[int, ...], FloatArray]
+"""Features of a factor, the node last, and its table (n_classes or 1, cells).
+
+Where a node may be missing there is one cell more, the last: log 1.
+"""
+
 _BLOCK = 8192
 """Rows of a block; the working arrays of a few classes then fit into the cache of a core."""
 
@@ -47,20 +53,9 @@ def log_joint_observed(tables: FactorTables, codes: NDArray[np.integer[Any]]) ->
     >>> np.exp(log_joint_observed(network.tables, np.array([[0], [1]]))).round(3).tolist()
     [[0.333, 0.167], [0.167, 0.333]]
     """
-    card, c = tables.cardinalities, tables.structure.class_index
-    n_classes = card[c]
-    # Features of each factor, the node last, and its table (n_classes or 1, cells + 1): the last cell is log 1, for a
-    # missing node.
-    factors: list[tuple[tuple[int, ...], FloatArray]] = []
-    for node, (parents, table) in enumerate(zip(tables.structure.parents, tables.log_tables, strict=True)):
-        if node == c:
-            features, cells = tuple(parents), table.T
-        elif c in parents:
-            features = (*parents[:-1], node)
-            cells = table.reshape(-1, n_classes, card[node]).transpose(1, 0, 2).reshape(n_classes, -1)
-        else:
-            features, cells = (*parents, node), table.reshape(1, -1)
-        factors.append((features, np.pad(cells, ((0, 0), (0, 1)))))
+    card, with_missing = tables.cardinalities, bool((codes < 0).any())
+    factors = _factors_of(tables, with_missing=with_missing)
+    n_classes = card[tables.structure.class_index]
     out = np.empty((len(codes), n_classes))
     if len(codes) >= MANY_ROWS:
         _add_up(factors, codes, card, out)
@@ -69,7 +64,7 @@ def log_joint_observed(tables: FactorTables, codes: NDArray[np.integer[Any]]) ->
         block = codes[start : start + _BLOCK]
         total = np.zeros((n_classes, len(block)))
         for features, cells in factors:
-            cell = _cells(block, features, card)
+            cell = _cells(block, features, card, with_missing=with_missing)
             if len(cells) == 1:
                 total += cells[0].take(cell)
                 continue
@@ -77,6 +72,24 @@ def log_joint_observed(tables: FactorTables, codes: NDArray[np.integer[Any]]) ->
                 total[k] += cells[k].take(cell)
         out[start : start + _BLOCK] = total.T
     return out
+
+
+def _factors_of(tables: FactorTables, *, with_missing: bool) -> list[Factor]:
+    card, c = tables.cardinalities, tables.structure.class_index
+    n_classes = card[c]
+    factors: list[Factor] = []
+    for node, (parents, table) in enumerate(zip(tables.structure.parents, tables.log_tables, strict=True)):
+        if node == c:
+            features, cells = tuple(parents), table.T
+        elif c in parents:
+            features = (*parents[:-1], node)
+            cells = table.reshape(-1, n_classes, card[node]).transpose(1, 0, 2).reshape(n_classes, -1)
+        else:
+            features, cells = (*parents, node), table.reshape(1, -1)
+        if with_missing:
+            cells = np.concatenate([cells, np.zeros((len(cells), 1))], axis=1)
+        factors.append((features, cells))
+    return factors
 
 
 def _add_up(
@@ -97,14 +110,16 @@ def _add_up(
     add_factors(codes, members, np.array(card, dtype=np.int64), np.ascontiguousarray(np.concatenate(wide)), ends, out)
 
 
-def _cells(block: NDArray[np.integer[Any]], features: Sequence[int], card: Sequence[int]) -> NDArray[np.intp]:
+def _cells(
+    block: NDArray[np.integer[Any]], features: Sequence[int], card: Sequence[int], *, with_missing: bool
+) -> NDArray[np.intp]:
     """Number of each row's cell in a table over `features`, the last one varying fastest; -1 where that is missing."""
     cell = np.zeros(len(block), dtype=np.intp)
     for number, v in enumerate(features):
         if number:
             cell *= card[v]
         cell += block[:, v]
-    if features:
+    if features and with_missing:
         cell[block[:, features[-1]] < 0] = -1
     return cell
 

@@ -26,6 +26,9 @@ ParentSet = tuple[int, ...]
 SetWorth = Callable[[int, ParentSet], float]
 """Node and parent set in, the local score out."""
 
+_A_LOOK = 256
+"""Sets between two looks at the clock."""
+
 TIE = 1e-9
 """Relative difference that two ways of computing a local score may have."""
 
@@ -184,15 +187,16 @@ class StructureClass:
                 return
         others = [p for p in self._may_be_parents(node) if p not in must]
         for size in range(self.max_parents - len(must) + 1):
-            for some in combinations(others, size):
-                leave_in_time()
+            for count, some in enumerate(combinations(others, size)):
+                if count % _A_LOOK == 0:
+                    leave_in_time()
                 found = tuple(sorted((*must, *some)))
                 if not (self.class_in_every_set and node != c and found and c not in found):
                     yield found
 
     def _required(self, node: int) -> set[int]:
-        number = {name: k for k, name in enumerate(self.names)}
-        return {number[p] for p, of in self.required if of == self.names[node]}
+        wanted = [p for p, of in self.required if of == self.names[node]]
+        return {self.names.index(p) for p in wanted}
 
     def uncovered_by_margins(self, sets: Sequence[Sequence[ParentSet]]) -> str | None:
         """A parent set of the class for which no candidate stands in margins; None where each has one.

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -11,12 +11,14 @@ from .._arguments import checked_number, is_whole, whole
 from .._arrays import FloatArray
 from ..exceptions import InputError
 from ..programs.base import ProgramKind
-from ..programs.tree_log import TreeStore
 from ..results.bounds import ObjectiveBounds
 from ..results.proof import Proof
 from ..results.status import Sense, SolutionStatus, TerminationStatus
 from ..results.trace import BoundTrace
 from .workers import Workers
+
+if TYPE_CHECKING:
+    from ..programs.tree_log import TreeStore
 
 __all__ = ["Availability", "Resumable", "Solver", "SolverCallback", "SolverEvent", "SolverResult"]
 
@@ -255,7 +257,7 @@ class Resumable(Protocol):
 
     def solve_into(
         self,
-        store: TreeStore | None,
+        store: "TreeStore | None",
         program: Any,
         callback: SolverCallback | None = None,
         start: FloatArray | None = None,

@@ -1,9 +1,11 @@
 """Results of programs that the time, or an interruption, left at their start."""
 
-from contextlib import suppress
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from mmbn_opt._budget import Budget, OutOfTime, leave_in_time, leaving_when
+from mmbn_opt._budget import Budget, OutOfTime, leave_in_time, leaving_when, now
 from mmbn_opt.formulations.base import Start
 from mmbn_opt.formulations.mixture.constrained import ConstrainedMaximumMargin
 from mmbn_opt.formulations.mixture.multiclass import MulticlassMargin
@@ -14,7 +16,7 @@ from mmbn_opt.solvers.ending import Tolerances
 from mmbn_opt.solving.certificate import certify_run
 from mmbn_opt.solving.job import CHECK_GRACE_SEC
 
-__all__ = ["is_checked", "not_reached"]
+__all__ = ["CheckTime", "is_checked", "not_reached"]
 
 _LEFT_OUT = Check("start", None, "left out: the time limit was reached")
 
@@ -24,7 +26,38 @@ def is_checked(part: Result) -> bool:
     return _LEFT_OUT not in part.certificate.checks
 
 
-def not_reached(problem: MulticlassMargin, index: int, first: Result, budget: Budget, *, interrupted: bool) -> Result:
+class CheckTime:
+    """Time for the checks of parts that were not reached: none from when those that are left won't fit.
+
+    Checks of a few parts of many say nothing of the whole, and the whole then waits for them.
+
+    Parameters
+    ----------
+    budget : Budget
+        Of the whole; it may be exceeded by `CHECK_GRACE_SEC`.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._is_up = False
+
+    @contextmanager
+    def of_one(self, n_left: int) -> Iterator[None]:
+        """The checks of a part, with which so many are left."""
+        began = now()
+        with suppress(OutOfTime), leaving_when(lambda: self._is_up or self._budget.over(CHECK_GRACE_SEC)):
+            yield
+        self._is_up = self._is_up or now() + (n_left - 1) * (now() - began) > self._ends
+
+    @property
+    def _ends(self) -> float:
+        limit = self._budget.limit
+        return math.inf if limit is None else self._budget.origin + limit + CHECK_GRACE_SEC
+
+
+def not_reached(
+    problem: MulticlassMargin, index: int, first: Result, check_time: CheckTime, *, interrupted: bool
+) -> Result:
     """The result of a part that stands at its start, without a run; checked where there is time for that.
 
     Parameters
@@ -33,8 +66,7 @@ def not_reached(problem: MulticlassMargin, index: int, first: Result, budget: Bu
     index : int
     first : Result
         Of the first part, whose solver and settings are those of all.
-    budget : Budget
-        Of the whole.
+    check_time : CheckTime
     interrupted : bool
         Whether it was not the time that ended the run.
     """
@@ -62,9 +94,9 @@ def not_reached(problem: MulticlassMargin, index: int, first: Result, budget: Bu
         solver_trace=None,
         part=problem.parts[index].name,
     )
-    with suppress(OutOfTime), leaving_when(lambda: budget.over(CHECK_GRACE_SEC)):
+    with check_time.of_one(len(problem.parts) - index):
         leave_in_time()
-        return _checked(result, formulation, start)
+        result = _checked(result, formulation, start)
     return result
 
 

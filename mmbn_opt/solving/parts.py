@@ -29,7 +29,7 @@ from mmbn_opt.results.trace import TraceRecord, TraceRecorder
 from mmbn_opt.solvers.base import Solver
 from mmbn_opt.solvers.ending import OBJECTIVE_TOLERANCE
 from mmbn_opt.solving._state import HEURISTICS
-from mmbn_opt.solving._unreached import is_checked, not_reached
+from mmbn_opt.solving._unreached import CheckTime, is_checked, not_reached
 from mmbn_opt.solving.certificate import NO_BOUND
 from mmbn_opt.solving.dispatch import solve
 from mmbn_opt.solving.job import CHECK_GRACE_SEC
@@ -137,11 +137,11 @@ def _solve_parts(
     parts: list[Result] = []
     with until_interrupted() as cut:
         course.begin(budget)
-    interrupted = bool(cut)
+    interrupted, check_time = bool(cut), CheckTime(budget)
     for index, formulation in enumerate(problem.binaries):
         left = _share(budget, len(problem.parts) - index)
         if parts and (interrupted or left == 0.0):
-            parts.append(not_reached(problem, index, parts[0], budget, interrupted=interrupted))
+            parts.append(not_reached(problem, index, parts[0], check_time, interrupted=interrupted))
             continue
 
         def run(left: float | None, index: int = index, formulation: ConstrainedMaximumMargin = formulation) -> Result:
@@ -230,6 +230,8 @@ def _together(
     model = problem.join([part.model for part in parts])
     value, feasible = None, False
     with suppress(OutOfTime), leaving_when(lambda: budget.over(CHECK_GRACE_SEC)):
+        if not all(is_checked(part) for part in parts):
+            raise OutOfTime
         value, feasible = problem.evaluate(model), problem.infeasibility(model) == 0.0
     iterations = sum(int(part.stats.get("iterations") or 0) for part in parts)
     course.recorder.record(primal=value if feasible else None, iterations=iterations, source=parts[-1].solver_name)
@@ -283,11 +285,17 @@ def _checks(
     bounds: ObjectiveBounds,
 ) -> tuple[Check, ...]:
     return (
-        *in_time("every sample beyond xi", lambda: problem.check(model)),
+        *in_time("every sample beyond xi", lambda: _check_samples(problem, model, parts)),
         *in_time("objective", lambda: _check_objective(problem, parts, value, bounds)),
         _check_parts(problem, parts),
         Check("bound", None, NO_BOUND, claims=False),
     )
+
+
+def _check_samples(problem: MulticlassMargin, model: MixtureClassifier, parts: list[Result]) -> tuple[Check, ...]:
+    if not all(is_checked(part) for part in parts):
+        raise OutOfTime
+    return problem.check(model)
 
 
 def _check_objective(

@@ -8,7 +8,8 @@ from mmbn_opt.data.folds import weighed_parts
 from mmbn_opt.formulations.parameters.softmax import SoftmaxParameters
 from mmbn_opt.solvers.nonlinear.descent import DescentSolver
 from mmbn_opt.tuning.defaults import ITERATIONS
-from mmbn_opt.tuning.grid import ONE_PART_ABOVE, Tuning, tune_on
+from mmbn_opt.tuning.grid import Tuning, tune_on
+from mmbn_opt.tuning.many_runs import ONE_PART_ABOVE
 
 __all__ = ["brief_choice"]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,10 +16,8 @@ from mmbn_opt.data.recutting import RawNumbers
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.networks.network import BayesianNetwork
-from mmbn_opt.networks.structure import Structure
 from mmbn_opt.scores.calibration import Calibration, choose_temperature
-from mmbn_opt.tuning.grid import ONE_PART_ABOVE, run_until_interrupted
-from mmbn_opt.tuning.parameters import ParameterSettings, learn_parameters
+from mmbn_opt.tuning.many_runs import ONE_PART_ABOVE, run_until_interrupted
 
 __all__ = [
     "COUNTED_SHARE",
@@ -31,7 +29,6 @@ __all__ = [
     "calibrate",
     "calibrate_on",
     "given_calibration",
-    "learn_again",
     "some_rows",
 ]
 
@@ -45,9 +42,6 @@ TRAINED_SHARE, COUNTED_SHARE = 0.2, 0.05
 
 _MOST_SEEN = 20_000
 """Training rows times classes that a temperature is chosen on where no time is left to hold others out."""
-
-_LOOSE_GAP = 1e-2
-"""Gap at which a relaxation is near enough for a temperature."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,35 +182,6 @@ def best_start(problem: Formulation, *, seed: int, seconds: float | None) -> Bay
             best, value = start.model, found
     network: BayesianNetwork = best
     return network
-
-
-def learn_again(
-    settings: ParameterSettings, chosen: Mapping[str, Any], structure: Structure
-) -> Callable[[DiscreteDataset, float | None], BayesianNetwork]:
-    """How parameters are learned from other rows with the settings that were chosen, so that nothing is chosen again.
-
-    Parameters
-    ----------
-    settings : ParameterSettings
-    chosen : mapping
-        ``lam`` and ``max_iterations``, where the method has them.
-    structure : Structure
-    """
-    gap = settings.call.rel_gap
-    if settings.method == "relaxation":
-        gap = _LOOSE_GAP if gap is None else max(gap, _LOOSE_GAP)
-    fixed = replace(
-        settings,
-        lam=chosen.get("lam", settings.lam),
-        iterations=chosen.get("max_iterations", settings.iterations),
-        n_jobs=None,
-        call=replace(settings.call, verbose=None, rel_gap=gap),
-    )
-
-    def learn(data: DiscreteDataset, seconds: float | None) -> BayesianNetwork:
-        return learn_parameters(data, structure, fixed, seconds).network
-
-    return learn
 
 
 def calibrate_on(

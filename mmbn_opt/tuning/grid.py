@@ -1,8 +1,6 @@
 """Choice of hyper-parameters by cross-validation."""
 
-import logging
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
@@ -13,28 +11,23 @@ from numpy.typing import NDArray
 
 from mmbn_opt._arguments import check_arguments, whole
 from mmbn_opt._arrays import FloatArray
-from mmbn_opt._budget import interruptible, noting_signals, stop_asked, until_interrupted
+from mmbn_opt._budget import stop_asked
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.folds import stratified_folds
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.parameters.softmax import SoftmaxParameters
 from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.nonlinear import NonlinearProgram
-from mmbn_opt.results.pace import Pace
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.nonlinear.conjugate_gradient import ConjugateGradientSolver
 from mmbn_opt.solvers.nonlinear.descent import DescentSolver
 from mmbn_opt.solvers.registry import get_solver_class
 from mmbn_opt.tuning.defaults import KAPPAS, LAMBDAS
+from mmbn_opt.tuning.many_runs import ONE_PART_ABOVE, run_until_interrupted
 
-__all__ = ["Tuning", "held_out_parts", "run_until_interrupted", "tune", "tune_on"]
-
-logger = logging.getLogger(__name__)
+__all__ = ["Tuning", "held_out_parts", "tune", "tune_on"]
 
 _CONJUGATE_GRADIENT = ConjugateGradientSolver()
-
-ONE_PART_ABOVE = 1000
-"""Rows above which one held-out fifth does, as in the papers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,47 +170,6 @@ def tune_on(
         table=pd.DataFrame(rows),
         interrupted=len(complete) < len(points),
     )
-
-
-def run_until_interrupted(function: Any, work: Iterable[tuple[Any, ...]], n_jobs: int | None) -> list[Any]:
-    """Call `function` with each tuple of arguments, through joblib, up to the first call that Ctrl-C cut off.
-
-    The log tells every few seconds how many are done, and how long the others will take.
-
-    Parameters
-    ----------
-    function : callable
-        Returns None when it was cut off.
-    work : iterable of tuple
-    n_jobs : int or None
-
-    Returns
-    -------
-    list
-        What the calls returned, in their order: those before the first that was cut off.
-    """
-    from joblib import Parallel, delayed
-
-    done: list[Any] = []
-    work = list(work)
-    pace = Pace(len(work))
-    with noting_signals() as noted:
-        answers = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(function)(*given) for given in work)
-        try:
-            with until_interrupted(), interruptible():
-                for answer in answers:
-                    if answer is None:
-                        break
-                    done.append(answer)
-                    if (news := pace.news(len(done))) is not None:
-                        logger.info("%s", news)
-                    if noted:
-                        break
-        finally:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # joblib wonders why the rest is not wanted
-                answers.close()
-    return done
 
 
 def held_out_parts(

@@ -15,7 +15,8 @@ from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.results.result import Result
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.scores.predictive import classification_rate
-from mmbn_opt.tuning.grid import held_out_parts, run_until_interrupted
+from mmbn_opt.tuning.grid import held_out_parts
+from mmbn_opt.tuning.many_runs import run_until_interrupted
 
 __all__ = ["Choice", "Learn", "candidates", "choose", "complete"]
 

@@ -11,14 +11,15 @@ from mmbn_opt.data.numeric import NumericDataset
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 from mmbn_opt.scores.calibration import Calibration
 from mmbn_opt.tuning.calibration import LEAST_ROWS, HeldOutScores, calibrate_on, some_rows
+from mmbn_opt.tuning.many_runs import ONE_PART_ABOVE
 
 __all__ = ["LearnMixture", "calibrate_mixture"]
 
 FOLDS = 3
 """Fewer than for networks: a fit of mixtures takes longer than one of tables by orders of magnitude."""
 
-ONE_PART_ABOVE, ONE_PART = 1000, 5
-"""Rows above which one part is held out, and which share of them it is."""
+ONE_PART = 5
+"""Share of many rows that is held out."""
 
 LearnMixture = Callable[[FloatArray, NDArray[np.intp], float | None], MixtureClassifier | None]
 """From standardised samples, class codes and seconds to a classifier; None when it was cut off."""

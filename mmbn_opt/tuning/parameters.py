@@ -24,7 +24,6 @@ from mmbn_opt.tuning.brief import brief_choice
 from mmbn_opt.tuning.defaults import BRIEF_LAMBDAS, ITERATIONS, LAMBDA, LAMBDAS, RELAXATION_GAP
 from mmbn_opt.tuning.grid import Tuning, tune
 from mmbn_opt.tuning.held_out import candidates
-from mmbn_opt.tuning.lambda_path import choose_lambda
 from mmbn_opt.tuning.likelihood import MaximumLikelihood
 
 __all__ = ["METHODS", "Learning", "Method", "ParameterSettings", "Parameters", "as_network", "learn_parameters"]
@@ -223,6 +222,8 @@ class Learning:
         # At most five folds.
         share = None if seconds is None else seconds / (5 * max(1, len(self.lambdas)))
         if isinstance(self.formulation, MaxMarginRelaxation):
+            from mmbn_opt.tuning.lambda_path import choose_lambda  # with it come the convex solvers
+
             formulation, table = choose_lambda(
                 self.formulation, self.lambdas, time_limit=share, seed=self.settings.seed
             )

@@ -14,7 +14,7 @@ import pytest
 import mmbn_opt as mm
 from mmbn_opt.cli.progress import RunsProgress
 from mmbn_opt.results import pace
-from mmbn_opt.tuning.grid import run_until_interrupted
+from mmbn_opt.tuning.many_runs import run_until_interrupted
 
 
 def test_lines_end_with_the_time_left(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,12 +33,13 @@ class ClassGaussians:
         self._names = tuple(f"x{j}" for j in range(data.n_features))
         self._location, self._scale = np.zeros(data.n_features), np.ones(data.n_features)
         self._moments: dict[Group, tuple[FloatArray, FloatArray, FloatArray]] = {}
+        self._smallest: dict[Group, tuple[float, float]] = {}
         self._densities: dict[tuple[Group, int], MixtureDensity] = {}
         self._n = data.counts()
 
     def start(self, groups: Sequence[Group], n_components: int) -> Start:
         """The classifier between two groups of classes; pairs share the densities of their classes."""
-        least = 2.0 * self.tau * self._variance(groups)
+        least = None if self._is_wide(groups) else 2.0 * self.tau * self._variance(groups)
         densities = tuple(self._density(group, n_components, least) for group in groups)
         odds = float(np.log(self._n[list(groups[0])].sum() / self._n[list(groups[1])].sum()))
         part = MixturePart(((0,), (1,)), log_expit(np.array([odds, -odds])), densities)
@@ -47,9 +48,25 @@ class ClassGaussians:
         )
         return Start(model, ONE_GAUSSIAN)
 
-    def _density(self, group: Group, n_components: int, least: FloatArray) -> MixtureDensity:
+    def _is_wide(self, groups: Sequence[Group]) -> bool:
+        """Whether no variance can be at its lower limit: squares about the mean of two groups sum to no more than all.
+
+        Of standardised features that is the number of samples.
+        """
+        smallest = [self._smallest_of(group) for group in groups]
+        n = sum(n for n, _ in smallest)
+        return n > 0 and all(variance > 2.0 * self.tau * self.data.n_samples / n for _, variance in smallest)
+
+    def _smallest_of(self, group: Group) -> tuple[float, float]:
+        """The fewest values that a feature has in a group, and the least variance."""
+        if group not in self._smallest:
+            n, _, variances = self._of(group)
+            self._smallest[group] = float(n.min()), float(variances.min())
+        return self._smallest[group]
+
+    def _density(self, group: Group, n_components: int, least: FloatArray | None) -> MixtureDensity:
         _, means, variances = self._of(group)
-        if (variances < least).any():
+        if least is not None and (variances < least).any():
             return gaussian_density(means, np.maximum(variances, least), n_components)
         if (group, n_components) not in self._densities:
             self._densities[group, n_components] = gaussian_density(means, variances, n_components)

@@ -128,32 +128,38 @@ class MulticlassMargin:
         )  # fmt: skip
 
     def _components(self, part: BinaryPart) -> int:
-        return (
-            min(self.n_components, *np.bincount(part.labels).tolist()) if self.fewer_components else self.n_components
-        )
+        if not self.fewer_components:
+            return self.n_components
+        one = int(self._members[part.positive])
+        other = len(part.rows) - one
+        return min(self.n_components, one, other)
+
+    @cached_property
+    def _members(self) -> NDArray[Any]:
+        return self.data.counts()
 
     @cached_property
     def binaries(self) -> tuple[ConstrainedMaximumMargin, ...]:
         """The formulations of all parts; each takes up its samples when they are first looked at."""
         first, data = self.binary(0), self.data
         if not data.has_missing:
-            return (first, *(self._checked_binary(index, first) for index in range(1, len(self.parts))))
+            settings = _settings_of(first)
+            return (first, *(self._checked_binary(index, settings) for index in range(1, len(self.parts))))
         empty = np.isnan(data.z)
         seen = np.array([~empty[data.codes == c].all(axis=0) for c in range(data.n_classes)])
-        made = [first]
+        made, settings = [first], _settings_of(first)
         for index, part in enumerate(self.parts[1:], 1):
             groups = part.groups(data.n_classes)
             if seen[[*groups[0], *groups[1]]].any(axis=0).all():
-                made.append(self._checked_binary(index, first))
+                made.append(self._checked_binary(index, settings))
             else:
                 made.append(self.binary(index))  # says which feature has no value
         return tuple(made)
 
-    def _checked_binary(self, index: int, first: ConstrainedMaximumMargin) -> ConstrainedMaximumMargin:
+    def _checked_binary(self, index: int, settings: dict[str, Any]) -> ConstrainedMaximumMargin:
         """What `binary` returns, without a check: the settings are the first part's, the samples those of `data`."""
         part = self.parts[index]
         own = {"X": self.data.z[part.rows], "y": part.labels, "n_components": self._components(part)}
-        settings = {f.name: getattr(first, f.name) for f in fields(first)}
         made = object.__new__(ConstrainedMaximumMargin)
         made.__dict__.update(settings | own)
         return made
@@ -262,3 +268,7 @@ class MulticlassMargin:
     def _binary_in_time(self, index: int) -> ConstrainedMaximumMargin:
         leave_in_time()
         return self.binaries[index]
+
+
+def _settings_of(binary: ConstrainedMaximumMargin) -> dict[str, Any]:
+    return {f.name: getattr(binary, f.name) for f in fields(binary)}
