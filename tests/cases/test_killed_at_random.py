@@ -114,7 +114,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         "compare": ["compare", *corral, "--max-parents", "1", "--solvers", "highs,branch_and_cut"],
     }
     process = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("fork_server.py"))],
+        [sys.executable, str(Path(__file__).parents[1] / "fork_server.py")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

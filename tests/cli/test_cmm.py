@@ -11,16 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run_command
 from sklearn.datasets import load_iris
 
 from mmbn_opt.mixtures.classifier import MixtureClassifier
 
 FILES = {"result.json", "model.json", "trace.csv", "report.html", "manifest.json"}
-
-
-def run(*arguments: Any, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mmbn_opt", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +33,7 @@ def flowers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def solved(flowers: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
     out = tmp_path_factory.mktemp("out") / "cmm"
     arguments = ("--data", flowers, "--target", "species", "--components", 1, "--xi-growth", 1, "--out", out)
-    return run("cmm", *arguments, "--solver", "exterior_penalty"), out
+    return run_command("cmm", *arguments, "--solver", "exterior_penalty"), out
 
 
 def test_every_sample_is_beyond_xi_and_everything_is_written(
@@ -87,14 +83,16 @@ def test_predict_reads_the_model_and_sums_missing_cells_out(
     holes["petal width (cm)"] = np.nan
     holes.to_csv(tmp_path / "holes.csv", index=False)
     for path in (flowers, tmp_path / "holes.csv"):
-        process = run("predict", "--model", out, "--data", path, "--out", tmp_path / "p.csv")
+        process = run_command("predict", "--model", out, "--data", path, "--out", tmp_path / "p.csv")
         assert process.returncode == 0, process.stderr
         table = pd.read_csv(tmp_path / "p.csv")
         right = int((table["species"] == frame["species"]).sum())
         assert f"({right} of 60 labelled rows)" in process.stdout
         assert right > 45
         assert table.filter(like="P(species=").sum(axis=1).to_numpy() == pytest.approx(1.0)
-    refused = run("predict", "--model", out, "--data", write(tmp_path / "x.csv", "a,b\n1,2\n"), "--out", tmp_path / "p")
+    refused = run_command(
+        "predict", "--model", out, "--data", write(tmp_path / "x.csv", "a,b\n1,2\n"), "--out", tmp_path / "p"
+    )
     assert refused.returncode == 2
     assert "are absent; the data have ['a', 'b']" in refused.stderr
 
@@ -107,7 +105,9 @@ def test_rows_that_miss_xi_are_listed_with_by_how_much(tmp_path: Path) -> None:
     twins = frame.iloc[:2].assign(kind=9)
     path, out = tmp_path / "data.csv", tmp_path / "out"
     pd.concat([frame, twins]).to_csv(path, index=False)
-    process = run("cmm", "--data", path, "--target", "kind", "--components", 1, "--out", out, "--time-limit", 20)
+    process = run_command(
+        "cmm", "--data", path, "--target", "kind", "--components", 1, "--out", out, "--time-limit", 20
+    )
     assert process.returncode == 1
     table = pd.read_csv(out / "violations.csv")
     assert list(table.columns) == ["part", "row", "label", "log_odds", "violation"]
@@ -125,7 +125,7 @@ def test_rows_that_miss_xi_are_listed_with_by_how_much(tmp_path: Path) -> None:
     )
     assert (out / "report.html").read_text().count(check["detail"]) == 2  # beside its program, and in the certificate
     assert f"{len(table)} rows miss xi" in process.stderr
-    assert run("predict", "--model", out, "--data", path, "--out", tmp_path / "p.csv").returncode == 0
+    assert run_command("predict", "--model", out, "--data", path, "--out", tmp_path / "p.csv").returncode == 0
 
 
 def test_ctrl_c_writes_the_best_so_far(flowers: Path, tmp_path: Path) -> None:

@@ -6,22 +6,18 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pandas as pd
 import pytest
+from commands import run_command
 
 import mmbn_opt as mm
 
 FILES = {"result.json", "model.json", "network.bif", "trace.csv", "report.html", "manifest.json"}
 
 
-WIDE = {**os.environ, "COLUMNS": "300"}
-"""So that no message is broken into lines."""
-
-
-def run(*arguments, timeout=120, cwd=None):
-    command = [sys.executable, "-m", "mmbn_opt", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=cwd, check=False, env=WIDE)
+run = partial(run_command, COLUMNS="300")  # so that no message is broken into lines
 
 
 @pytest.fixture(scope="module")

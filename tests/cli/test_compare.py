@@ -5,9 +5,11 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pandas as pd
 import pytest
+from commands import run_command
 
 import mmbn_opt as mm
 from mmbn_opt.cli import main
@@ -20,8 +22,7 @@ def command(*arguments):
     return [sys.executable, "-m", "mmbn_opt", "compare", *map(str, arguments)]
 
 
-def run(*arguments):
-    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=250, check=False)
+run = partial(run_command, "compare", timeout=250)
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from commands import run_command
 
 from mmbn_opt.cli import main
 from mmbn_opt.reproduction import experiment_names
@@ -33,8 +35,7 @@ def command(*arguments):
     return [sys.executable, "-m", "mmbn_opt", "reproduce", *map(str, arguments)]
 
 
-def run(*arguments, **options):
-    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=250, check=False, **options)
+run = partial(run_command, "reproduce", timeout=250)
 
 
 @pytest.fixture

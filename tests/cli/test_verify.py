@@ -1,10 +1,9 @@
 """``mmbn-opt verify``: its words, its exit status, and what it notes in the folder of the run."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from commands import run_command
 from small_proofs import taken_apart, tree_file
 from typer.testing import CliRunner
 
@@ -16,11 +15,6 @@ from mmbn_opt.verification.tree_file import Kind
 WORDS = "verified independently, rounding included"
 
 
-def run(*arguments):
-    command = [sys.executable, "-m", "mmbn_opt", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-
-
 def run_here(*arguments):
     """In this process; what `main` makes an exit status of 2 of is raised."""
     return CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
@@ -30,7 +24,7 @@ def run_here(*arguments):
 def solved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("verify")
     mm.load_dataset("corral").to_csv(folder / "corral.csv", index=False)
-    process = run(
+    process = run_command(
         "structure", "-d", folder / "corral.csv", "-t", "class", "--p", "0.9", "-o", folder / "out",
         "--solver", "branch_and_cut", "--checkpoint", folder / "run",
     )  # fmt: skip
@@ -39,7 +33,7 @@ def solved(tmp_path_factory):
 
 
 def test_a_proof_is_verified_in_words_and_in_the_folder(solved):
-    process = run("verify", solved / "run", "--data", solved / "corral.csv")
+    process = run_command("verify", solved / "run", "--data", solved / "corral.csv")
     assert process.returncode == 0, process.stderr
     lines = process.stdout.splitlines()
     assert lines[0].startswith("table: corral.csv, 128 rows")
@@ -63,7 +57,7 @@ def test_another_row_is_named_and_the_status_tells(solved):
     first, rest = lines[40].split(",", 1)
     lines[40] = f"{1 - int(first)},{rest}"
     (solved / "other.csv").write_text("\n".join(lines), encoding="utf-8")
-    process = run("verify", solved / "run", "--data", solved / "other.csv")
+    process = run_command("verify", solved / "run", "--data", solved / "other.csv")
     assert process.returncode == 2
     assert "line 41 differs from the data of the proof" in process.stderr
     assert process.stdout == ""
@@ -103,7 +97,7 @@ def relaxed(tmp_path_factory):
 
 
 def test_the_proof_of_a_relaxation_is_verified_in_words(relaxed):
-    process = run("verify", relaxed / "out", "--data", relaxed / "corral.csv")
+    process = run_command("verify", relaxed / "out", "--data", relaxed / "corral.csv")
     assert process.returncode == 0, process.stderr
     lines = process.stdout.splitlines()
     assert lines[0] == "table: corral.csv, 128 rows; 26 log-probabilities"

@@ -1,7 +1,9 @@
 """Runs commands of ``mmbn-opt`` in forks of a process that has everything imported and compiled.
 
-A line of JSON on standard input is one command: ``argv``, ``stdout``, ``stderr`` (paths) and ``tag``. Answered are the
-number of its process, and, when it has ended, its exit status (negative: the signal that ended it).
+A line of JSON on standard input is one command: ``argv``, ``stdout``, ``stderr`` (paths), ``tag``, and what is not to
+be as it is here: ``cwd``, ``environment``, ``uid``. Answered are the number of its process, and, when it has ended, its
+exit status (negative: the signal that ended it). The first line lists commands that are done here before, which
+compiles what they need.
 """
 
 import contextlib
@@ -18,6 +20,8 @@ def run(job: dict[str, Any]) -> None:
 
     os.setsid()
     os.environ["MMBN_TAG"] = job["tag"]  # what it starts can be found by that
+    os.environ.update(job.get("environment", {}))
+    os.chdir(job.get("cwd") or ".")
     for number, path in ((1, job["stdout"]), (2, job["stderr"])):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(handle, number)
@@ -44,6 +48,18 @@ def run(job: dict[str, Any]) -> None:
         os._exit(status if isinstance(status, int) else 1)
 
 
+def load() -> None:
+    """Import what commands import."""
+    import mmbn_opt
+    from mmbn_opt import cli, interop
+    from mmbn_opt.display import report
+
+    assert report
+    for package in (mmbn_opt, cli, interop):
+        for name in package.__all__:
+            getattr(package, name)
+
+
 def warm_up(jobs: list[list[str]]) -> None:
     """Do each command once here, so that the forks have its kernels."""
     from mmbn_opt import cli
@@ -58,6 +74,7 @@ def warm_up(jobs: list[list[str]]) -> None:
 
 def main() -> None:
     answer = os.fdopen(os.dup(1), "w", buffering=1)
+    load()
     warm_up(json.loads(sys.stdin.readline()))
     print("ready", file=answer)
     for line in sys.stdin:
