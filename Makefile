@@ -22,10 +22,10 @@ demo: $(VENV)/.stamp-core ## the main job on the data set that the package ships
 	$(BIN)/mmbn-opt demo $(DEMO_FLAGS)
 
 test: $(VENV)/.stamp-test ## every test but the slow ones
-	$(PYTEST) -m "not slow" -n $(JOBS) $(PYTEST_FLAGS)
+	$(PYTEST) -m "not slow" -n $(JOBS) --dist worksteal $(PYTEST_FLAGS)
 
 test-slow: $(VENV)/.stamp-test ## the slow tests
-	$(PYTEST) -m slow -n $(JOBS) $(PYTEST_FLAGS)
+	$(PYTEST) -m slow -n $(JOBS) --dist worksteal $(PYTEST_FLAGS)
 
 check: lint types layers docs doctest ## all that can be checked without running the tests
 
@@ -43,7 +43,8 @@ docs: $(VENV)/.stamp-docs ## build the site into docs/_build/html; a warning is 
 	$(BIN)/python -m sphinx -W --keep-going -E -b html docs docs/_build/html
 
 doctest: $(VENV)/.stamp-test ## run the examples of the README, the docs pages and the docstrings
-	$(PYTEST) README.md docs mmbn_opt $(PYTEST_FLAGS)
+	$(PYTEST) mmbn_opt -n $(JOBS) --dist worksteal $(PYTEST_FLAGS)
+	$(PYTEST) README.md docs $(PYTEST_FLAGS)
 
 bench: $(VENV)/.stamp-test ## all benchmarks of benchmarks/index.toml in minutes; BENCH_FLAGS="--full NAME" as in the docs
 	$(BIN)/python benchmarks $(BENCH_FLAGS)

@@ -26,11 +26,14 @@ __all__ = [
 ]
 
 
+_MOST_TOLD = 40
+"""Columns whose states or cut points are told; more would push the answer off the screen."""
+
 _STDIN = Path("/dev/stdin")
 """Where the system has it; elsewhere a hyphen is a file name like any other."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """Rows to learn from, and rows that nothing is learned from.
 
@@ -142,8 +145,11 @@ def prepared(
     from mmbn_opt.interop.writable import refuse_unwritable
 
     preparation = prepare(frame, target, kinds=kinds, missing=missing.value, discretize=not no_discretize)
-    for line in preparation.describe(remarks=False):
+    told = preparation.describe(remarks=False)
+    for line in told[:_MOST_TOLD]:
         remark(line)
+    if len(told) > _MOST_TOLD:
+        remark(f"... and {len(told) - _MOST_TOLD} further columns; model.json has their states and cut points")
     refuse_unwritable((*preparation.data.features, preparation.data.target))
     return preparation
 

@@ -43,7 +43,7 @@ class Start:
     source: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Formulation(ModelExchange, ABC):
     """A learning problem that can be written down as a program.
 

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import mmbn_opt as mm
@@ -365,3 +367,17 @@ def test_an_option_that_plays_no_part_is_told(words, told):
     done = shell("parameters", "-d", "corral.csv", "-t", "class", "-o", "unused", *words)
     assert done.returncode == 0, done.stderr
     assert "plays no part" not in done.stderr if told is None else told in done.stderr
+
+
+def test_of_many_columns_the_first_are_told_and_how_many_there_are_more(command, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(60, 55))
+    frame = pd.DataFrame(rows, columns=[f"f{j}" for j in range(55)])
+    frame.assign(**{"class": np.where(rows[:, 0] > 0, "p", "n")}).to_csv(tmp_path / "wide.csv", index=False)
+    done = command(
+        "structure", "--data", tmp_path / "wide.csv", "--target", "class", "--score", "bic", "--max-parents", "1",
+        "--out", tmp_path / "run", "--time-limit", "20",
+    )  # fmt: skip
+    told = [line for line in done.err.splitlines() if ": numeric, MDLP cuts" in line]
+    assert told[0].startswith("f0: ")
+    assert len(told) == 40
+    assert "... and 15 further columns; model.json has their states and cut points" in done.err

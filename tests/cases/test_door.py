@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from seldom import mostly_slow
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -117,7 +118,7 @@ WORDS = [
 
 
 @everyone
-@pytest.mark.parametrize("word", ["self", "data", "target", "kwargs", "cls", "lambda"])
+@pytest.mark.parametrize("word", mostly_slow(["self", "lambda", "target", "kwargs", "cls", "data"], 2))
 def test_b5_a_feature_or_the_label_may_be_called_so(model: Any, word: str) -> None:
     model = clone(model).set_params(calibration=None)  # it knows no names, and learns five times over
     plain = clone(model).fit(FRAME, pd.Series(y, name="label")).predict_proba(FRAME)
@@ -145,7 +146,7 @@ def test_b5_all_words_at_once_as_frame_file_and_network(tmp_path: Any, travel: A
         assert network.predict_proba(table).shape == (60, 2)
 
 
-@pytest.mark.parametrize("word", ["self", "data", "target", "kwargs", "cls", "lambda", "None"])
+@pytest.mark.parametrize("word", mostly_slow(["self", "None", "data", "target", "kwargs", "cls", "lambda"], 2))
 def test_b5_the_class_may_be_called_so_on_the_command_line(command: Any, tmp_path: Any, word: str) -> None:
     frame = worded()[["name", "frame", "numbers", "class"]].rename(columns={"class": word})
     frame.to_csv(tmp_path / "words.csv", index=False)

@@ -5,6 +5,7 @@ import itertools
 import pandas as pd
 import pytest
 from enumeration import MARGINS, SCORES, Problem, random_problem
+from seldom import mostly_slow
 from stated_problems import formulation_of
 
 import mmbn_opt as mm
@@ -45,7 +46,7 @@ def pair_of(number: int) -> tuple[str, tuple[str, str]]:
     return score, pairs[(number // len(SCORES)) % len(pairs)]
 
 
-@pytest.mark.parametrize("first", range(0, 300, 50))
+@pytest.mark.parametrize("first", mostly_slow(range(0, 300, 50), 2))
 def test_optimal_means_the_best_of_all_networks_of_the_class(first):
     for number in range(first, first + 50):
         score, solvers = pair_of(number)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from seldom import mostly_slow
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
@@ -54,14 +55,14 @@ def test_a3_the_line_of_the_list() -> None:
 
 
 @everyone
-@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize("factor", mostly_slow(FACTORS, 3))
 def test_a3_equal_weights_say_nothing(model: Any, factor: float) -> None:
     plain, weighted = learned(model, "none"), clone(model).fit(X, y, sample_weight=np.full(150, factor))
     np.testing.assert_array_equal(weighted.predict_proba(X), plain.predict_proba(X))
 
 
 @on_columns
-@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize("factor", mostly_slow(FACTORS, 3))
 @pytest.mark.parametrize("kind", ["whole", "fractions"])
 def test_a3_a_factor_changes_neither_cuts_nor_tables(model: Any, kind: str, factor: float) -> None:
     one, other = learned(model, kind), clone(model).fit(X, y, sample_weight=WEIGHTS[kind] * factor)

@@ -43,10 +43,16 @@ def written_parents(tmp_path):
         (["--max-parameters", "9"], lambda ps: sum(2 ** len(of) for of in ps.values()) <= 9),
         (["--feature-costs", "costs.csv", "--budget", "0"], lambda ps: not {"A0", "A1", "B0"} & set(ps["class"])),
         (["--tiers", "class < A0, A1,B0,B1 < Correlated"], lambda ps: set(ps["class"]) <= {"Irrelevant"}),
-        (["--above", "A0>B1", "--above", "B1 > class"], lambda ps: "B1" in ps["class"] or ps["class"]),
+        pytest.param(
+            ["--above", "A0>B1", "--above", "B1 > class"], lambda ps: "B1" in ps["class"] or ps["class"],
+            marks=pytest.mark.slow,
+        ),
         (["--not-above", "class>A0", "--max-edges", "3"], lambda ps: "class" not in ps["A0"]),
         (["--at-most-one", "A0,A1,B0,B1,Correlated"], lambda ps: sum("class" in of for of in ps.values()) <= 2),
-        (["--all-or-none", "A0,A1", "--max-features", "2"], lambda ps: not {"B0", "B1"} & set(ps["class"])),
+        pytest.param(
+            ["--all-or-none", "A0,A1", "--max-features", "2"], lambda ps: not {"B0", "B1"} & set(ps["class"]),
+            marks=pytest.mark.slow,
+        ),
     ],
 )  # fmt: skip
 def test_each_limit_is_kept_and_said(structure, tmp_path, arguments, keeps):

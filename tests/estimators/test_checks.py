@@ -37,6 +37,11 @@ WEIGHT_CHECKS = {
 }  # fmt: skip
 
 
+def name_of(check: Any) -> str:
+    """Of a check, whose settings may be bound already."""
+    return str(getattr(check, "func", check).__name__)
+
+
 def expected_failures(estimator: Any) -> dict[str, str]:
     """Networks sum missing cells out at prediction; scikit-learn wants refused there what training refuses."""
     if estimator.get_params().get("missing") != "error" or isinstance(estimator, mm.CMMClassifier):
@@ -44,8 +49,14 @@ def expected_failures(estimator: Any) -> dict[str, str]:
     return {"check_estimators_nan_inf": "prediction sums missing cells out, whether or not training refuses them"}
 
 
+LONG_CHECKS = {"check_dtype_object", "check_supervised_y_2d"}
+"""Each fits ten times and more; `test_the_checks_pass_as_users_run_them` has them too."""
+
+
 @parametrize_with_checks([*DEFAULTS, *VARIANTS], expected_failed_checks=expected_failures)
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    if isinstance(estimator, mm.CMMClassifier | mm.MaxMarginStructureClassifier) and name_of(check) in LONG_CHECKS:
+        pytest.skip("takes long: `make test-slow` runs it with all others")
     check(estimator)
 
 
@@ -71,5 +82,5 @@ def test_the_list_of_classes_is_that_of_the_package() -> None:
 
 @pytest.mark.parametrize("estimator", DEFAULTS, ids=lambda estimator: type(estimator).__name__)
 def test_the_list_of_checks_holds_those_of_weights(estimator: Any) -> None:
-    names = {getattr(check, "func", check).__name__ for _, check in estimator_checks_generator(estimator)}
+    names = {name_of(check) for _, check in estimator_checks_generator(estimator)}
     assert names >= WEIGHT_CHECKS | {"check_fit_score_takes_y", "check_n_features_in_after_fitting"}

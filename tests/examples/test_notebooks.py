@@ -59,7 +59,8 @@ def test_begins_with_its_title_and_tells_a_story(notebook):
     assert 100 < words < 700
 
 
-LONG = {"csv-to-deployed-classifier", "any-time-structure-search", "missing-values", "five-tests-not-fifty"}
+SHORT = {"the-same-model-in-five-languages", "labels-that-help-each-other"}
+"""One with solvers, one with sequences; all others are run by `make test-slow`."""
 
 NEEDS = {"the-same-model-in-five-languages": ("pyomo", "cvxpy", "pyscipopt")}
 """Libraries that a notebook is about, of extras of their own."""
@@ -68,7 +69,7 @@ NEEDS = {"the-same-model-in-five-languages": ("pyomo", "cvxpy", "pyscipopt")}
 @pytest.mark.timeout(LIMIT_SEC)
 @pytest.mark.parametrize(
     "notebook",
-    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in LONG)) for path in NOTEBOOKS],
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem not in SHORT)) for path in NOTEBOOKS],
     indirect=True,
 )
 def test_runs(notebook, request):

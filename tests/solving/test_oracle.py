@@ -23,9 +23,9 @@ def formulation(case, data, acyclicity):
     ("solver", "acyclicity"),
     [
         ("highs", "order"),
-        ("highs", "order-printed"),
+        pytest.param("highs", "order-printed", marks=pytest.mark.slow),
         ("highs", "cluster"),
-        ("scip", "order"),
+        pytest.param("scip", "order", marks=pytest.mark.slow),
         ("branch_and_cut", "auto"),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 from enumeration import MARGINS, SCORES, Problem, random_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seldom import mostly_slow
 from side_definitions import KINDS, Meant, random_meant
 from stated_problems import formulation_of
 
@@ -48,7 +49,7 @@ def draw(number: int) -> tuple[Problem, list[Meant], str, bool]:
     return problem, [random_meant(rng, problem, kind) for kind in kinds], SOLVERS[number % 4], number % 5 > 0
 
 
-@pytest.mark.parametrize("first", range(0, 160, 40))
+@pytest.mark.parametrize("first", mostly_slow(range(0, 160, 40), 2))
 def test_the_optimum_under_constraints_is_that_of_all_networks_that_keep_them(first):
     for number in range(first, first + 40):
         problem, meant, solver, helped = draw(number)
