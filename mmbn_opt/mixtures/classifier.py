@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +21,9 @@ from mmbn_opt.mixtures.density import LOWEST_LOG_DENSITY, MixtureDensity
 from mmbn_opt.mixtures.fitting import em_density
 
 __all__ = ["DecisionRule", "MixtureClassifier", "MixturePart", "fit_mixture_classifier"]
+
+IMPOSSIBLE = 0.5 * LOWEST_LOG_DENSITY
+"""A row whose log-densities are all at most this is decided by the prior."""
 
 _BLOCK = 65_536
 """Samples that are classified at a time."""
@@ -86,7 +89,7 @@ class MixturePart:
     def joint_of(self, log_density: FloatArray) -> FloatArray:
         """`log_joint` of what `log_densities` returned, which stays as it is."""
         log_density = log_density.copy()
-        impossible = (log_density <= 0.5 * LOWEST_LOG_DENSITY).all(axis=1)
+        impossible = (log_density <= IMPOSSIBLE).all(axis=1)
         log_density[impossible] = 0.0
         joint: FloatArray = log_density + self.log_prior
         return joint
@@ -272,6 +275,7 @@ class MixtureClassifier:
         known: dict[int, FloatArray] = {}
 
         def log_density(density: MixtureDensity) -> FloatArray:
+            leave_in_time()
             if id(density) in known:
                 return known[id(density)]
             values = density.log_density(z)
@@ -281,15 +285,20 @@ class MixtureClassifier:
 
         votes = np.zeros((len(z), self.n_classes))
         losses = np.zeros((len(z), self.n_classes))
-        for part in self.parts:
-            leave_in_time()
-            (a,), (b,) = part.groups
-            joint = part.joint_of(np.column_stack([log_density(density) for density in part.densities]))
-            odds = joint[:, 0] - joint[:, 1]
-            votes[:, a] += odds >= 0
-            votes[:, b] += odds < 0
-            losses[:, a] -= log_expit(odds)
-            losses[:, b] -= log_expit(-odds)
+        duels = iter(self.parts)
+        for a in range(self.n_classes - 1):
+            parts = list(islice(duels, self.n_classes - 1 - a))
+            first, second = (
+                np.column_stack([log_density(part.densities[side]) for part in parts]) for side in range(2)
+            )
+            impossible = (first <= IMPOSSIBLE) & (second <= IMPOSSIBLE)
+            first[impossible], second[impossible] = 0.0, 0.0
+            prior = np.array([part.log_prior for part in parts])
+            odds = (first + prior[:, 0]) - (second + prior[:, 1])
+            votes[:, a] += (odds >= 0).sum(axis=1)
+            votes[:, a + 1 :] += odds < 0
+            losses[:, a] -= log_expit(odds).sum(axis=1)
+            losses[:, a + 1 :] -= log_expit(-odds)
         # 1 / (1 + mean loss) lies in (0, 1], so it never outweighs a vote.
         scores: FloatArray = votes + 1.0 / (1.0 + losses / (self.n_classes - 1))
         return scores
