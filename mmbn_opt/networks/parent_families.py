@@ -6,6 +6,7 @@ from itertools import combinations
 from math import comb
 
 from mmbn_opt._arguments import listed, shown
+from mmbn_opt._budget import leave_in_time
 from mmbn_opt.exceptions import InputError, SizeLimitError
 from mmbn_opt.networks.structure import find_cycle
 
@@ -19,6 +20,9 @@ HOW_TO_HAVE_FEWER = (
     "Lower max_parents, drop features, raise max_columns, or keep fewer candidates: "
     "restriction=restrict_candidates(data, k=5), candidates=5 of the classifier, --candidates 5 on the command line."
 )
+
+_A_LOOK = 4096
+"""Sets between two looks at the clock."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +121,10 @@ class Family:
     def sets(self) -> Iterator[tuple[int, ...]]:
         """The sets, smallest first."""
         for size in range(self.most + 1):
-            for some in combinations(self.pool, size):
-                yield tuple(sorted((*self.base, *some)))
+            for number, some in enumerate(combinations(self.pool, size)):
+                if number % _A_LOOK == 0:
+                    leave_in_time()
+                yield tuple(sorted((*self.base, *some))) if self.base else some
 
 
 def margin_families(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt._budget import leave_in_time
 from mmbn_opt.data.counts import sums_over_cells
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import InputError, SizeLimitError
@@ -60,11 +61,13 @@ def local_scores(
     """
     if score not in ("loglik", "bic", "mdl", "bdeu"):
         raise InputError(f"score must be one of 'loglik', 'bic', 'mdl', 'bdeu', got {score!r}.")
+    leave_in_time()
     parents, owner = candidates.parent_array, candidates.owner
     families = np.sort(np.column_stack([parents, owner]), axis=1).astype(np.int32)
     padded = np.column_stack([np.full(len(parents), -1), parents]).astype(np.int32)
     both = np.concatenate([families, padded])
     _, first, inverse = np.unique(_keys(both, candidates.n_nodes), return_index=True, return_inverse=True)
+    leave_in_time()
     of_set = sums_over_cells(data, both[first], ess if score == "bdeu" else None)
     of_row = of_set[inverse.ravel()]
     value: FloatArray = of_row[: len(parents)] - of_row[len(parents) :]

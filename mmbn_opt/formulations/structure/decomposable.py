@@ -125,18 +125,20 @@ class DecomposableStructure(SumOfScores, StructureFormulation):
         shape = self.data.n_features, self.max_parents, usable, within, rules
         return margin_families(*shape, twins=False) if self.parent_sets == "margin" else all_families(*shape)
 
+    @property
+    def _rules(self) -> EdgeRules:
+        return EdgeRules.of(self.structure_class.names, self.required_edges, self.forbidden_edges)
+
     @cached_property
     def _every_candidate(self) -> CandidateParents:
-        rules = EdgeRules.of(self.structure_class.names, self.required_edges, self.forbidden_edges)
-        listed = self._families(rules)
+        listed = self._families(self._rules)
         refuse_columns(listed, max_columns=max(self.max_columns, MOST_SCORED))
-        return self._admitted(CandidateParents.of_families(listed, rules))
+        return self._admitted(CandidateParents.of_families(listed, self._rules))
 
     @cached_property
     def _pools(self) -> list[tuple[int, ...]] | None:
         """Possible parents of each node, where all small sets of them are allowed and too many or too wide to list."""
-        rules = EdgeRules.of(self.structure_class.names, self.required_edges, self.forbidden_edges)
-        families = self._families(rules)
+        families = self._families(self._rules)
         free = all(len(own) == 1 and not own[0].base for own in families)
         if not free or self.terms or self.constraints or not can_walk(self.data, self.max_parents):
             return None
@@ -202,9 +204,10 @@ class DecomposableStructure(SumOfScores, StructureFormulation):
         super().refuse_oversized(kind)
 
     def _fewest_parents(self) -> list[tuple[int, ...]]:
-        # No set is dominated by a larger one, so that this needs no scores.
-        sets = self._every_candidate.sets if self._pools is None else [[()]] * len(self._pools)
-        return [min(options, key=len) for options in sets]
+        # No set is dominated by a larger one, so that this needs no scores, and without constraints no list.
+        if self.constraints:
+            return [min(options, key=len) for options in self._every_candidate.sets]
+        return [min((tuple(sorted(family.base)) for family in own), key=len) for own in self._families(self._rules)]
 
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:
         """Naive Bayes, TAN by conditional mutual information, then what a search over orders finds from the better one.
