@@ -23,7 +23,7 @@ from mmbn_opt.interop.tree_file import TreeFile, TreeReader
 from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.programs.tree_records import Kind
-from mmbn_opt.solvers.choice.branch_and_cut import _race
+from mmbn_opt.solvers.choice.branch_and_cut import _race, _rooting
 from tests.tree_reader import Proved, prove
 
 BRANCH = "branch_and_cut"
@@ -106,6 +106,61 @@ def test_a_search_that_was_cut_off_proves_its_bound_too(tmp_path: Path) -> None:
     found = proved(problem, tmp_path)
     assert len(found.boxes) > 100
     assert -found.bound == pytest.approx(result.bounds.dual_bound, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["three classes", "binary margins, Dirichlet", "three parents", "few edges", "bdeu"])
+@pytest.mark.parametrize("rule", ["race", "dual", "mixture"])
+def test_wherever_a_search_is_cut_off_it_reports_what_its_file_proves(name: str, rule: str, tmp_path: Path) -> None:
+    problem, ends = PROBLEMS[name](), set()
+    for limit in (1, 2, 3, 5, 8, 13, 21, 34):
+        folder = tmp_path / str(limit)
+        result = solve(problem, folder, options={"node_limit": limit, "branching": rule})
+        ends.add(result.termination_status.name)
+        scale = max(1.0, abs(result.bounds.dual_bound))
+        assert -proved(problem, folder).bound == pytest.approx(result.bounds.dual_bound, abs=2e-9 * scale)
+    assert ends <= {"NODE_LIMIT", "OPTIMAL"}
+
+
+@pytest.fixture
+def two_groupings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The root is solved in two groups, and then again in nine."""
+    monkeypatch.setattr(_rooting, "few_groups", lambda parts: 2)
+    monkeypatch.setattr(_rooting, "many_groups", lambda parts: 9)
+    monkeypatch.setattr(_rooting, "WIDE_ROOT_GAP", 0.0)
+
+
+@pytest.mark.usefixtures("two_groupings")
+@pytest.mark.parametrize("interrupt", [False, True])
+def test_stopped_after_any_news_it_reports_what_its_file_proves(interrupt: bool, tmp_path: Path) -> None:
+    """At the root of either grouping, in the race and after: bounds of an earlier grouping stand in the file too."""
+    problem, layouts, heard = margins(), [], [0]
+
+    def solved(folder: Path, stop: int) -> mm.Result:
+        heard[0] = 0
+
+        def hear(event: object) -> bool:
+            heard[0] += 1
+            if interrupt and heard[0] == stop:
+                signal.raise_signal(signal.SIGINT)
+            return heard[0] >= stop
+
+        return solve(problem, folder, callback=hear, starts=[])
+
+    solved(tmp_path / "whole", 10**9)
+    for stop in range(2, heard[0]):
+        folder = tmp_path / str(stop)
+        result = solved(folder, stop)
+        found = proved(problem, folder)
+        layouts.append(found.layouts)
+        if found.layouts:
+            assert found.overstated <= 1e-9
+            assert -found.bound <= result.bounds.dual_bound + 1e-8
+        if found.layouts and not interrupt:  # an interrupt strikes where it will: the file may know more
+            assert -found.bound == pytest.approx(result.bounds.dual_bound, abs=1e-8)
+        again = solve(problem, folder)
+        assert again.termination_status is mm.TerminationStatus.OPTIMAL
+        assert -proved(problem, folder).bound == pytest.approx(again.bounds.dual_bound, abs=1e-8)
+    assert {1, 2} <= set(layouts)
 
 
 def test_groups_rules_and_seeds_are_written_as_they_are(tmp_path: Path) -> None:
