@@ -173,8 +173,9 @@ class Run(RootRun):
                 self.incumbent.tell()
                 if self.budget.elapsed() >= self._next_report:
                     self._next_report = self.budget.elapsed() + REPORT_SEC
-                    # Of two trees the second is in the file only once it is the one that goes on.
-                    self._report(self.race.searches[0].proof.bound)
+                    # Of two trees the second is in a file only once it is the one that goes on.
+                    search = self.race.leader if self.keeper is None else self.race.searches[0]
+                    self._report(search.proof.bound)
                 self.check()
                 if self.node_limit is not None and self.race.counts()[0] >= self.node_limit:
                     return "node limit"
