@@ -24,6 +24,7 @@ from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.programs.tree_records import Kind
 from mmbn_opt.solvers.choice.branch_and_cut import _race, _rooting
+from mmbn_opt.verification import verify
 from tests.tree_reader import Proved, prove
 
 BRANCH = "branch_and_cut"
@@ -296,14 +297,24 @@ result = mm.solve(mm.SoftMarginStructure(data), "branch_and_cut", checkpoint=sys
 print(result.termination_status, repr(result.bounds.primal_bound), repr(result.bounds.dual_bound))
 """
 
+HEART = """
+import json, sys
+import mmbn_opt as mm
+data = mm.prepare(mm.read_table(sys.argv[2]), "class", missing="drop").data
+result = mm.solve(mm.SoftMarginStructure(data, gamma=mm.log_odds(0.6)), "branch_and_cut", checkpoint=sys.argv[1])
+bounds, edges = result.bounds, sorted(result.model.structure.edges)
+print(json.dumps([result.termination_status.name, bounds.primal_bound, bounds.dual_bound, edges]))
+"""
 
-def killed_again_and_again(folder: Path, kills: int) -> str:
+
+def killed_again_and_again(folder: Path, kills: int, script: str = CHILD, *arguments: str) -> str:
     """Kill the process at random moments, then let it end; what it says then."""
     rng = np.random.default_rng(kills)
     path = folder / "tree.mmbn"
     for left in range(kills, -1, -1):
         before = path.stat().st_size if path.exists() else 0
-        with subprocess.Popen([sys.executable, "-c", CHILD, str(folder)], stdout=subprocess.PIPE, text=True) as child:
+        command = [sys.executable, "-c", script, str(folder), *arguments]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
             if left:
                 while child.poll() is None and (not path.exists() or path.stat().st_size <= before):
                     time.sleep(0.01)
@@ -327,6 +338,26 @@ def test_killed_at_random_moments_it_ends_with_the_optimum_of_an_undisturbed_run
     assert not found.boxes
     assert -found.bound == pytest.approx(float(dual), rel=1e-9)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "tree.mmbn"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+@pytest.mark.slow
+@pytest.mark.shared
+@pytest.mark.timeout(1500)
+def test_a_search_of_heart_that_is_killed_again_and_again_ends_as_one_that_nobody_disturbs(
+    shared_dir: Path, tmp_path: Path
+) -> None:
+    table = shared_dir / "data" / "heart.csv.gz"
+    status, primal, dual, edges = json.loads(killed_again_and_again(tmp_path / "killed", 12, HEART, str(table)))
+    *_, undisturbed = killed_again_and_again(tmp_path / "whole", 0, HEART, str(table)).splitlines()
+    assert [status, edges] == [json.loads(undisturbed)[0], json.loads(undisturbed)[3]]
+    assert status == "OPTIMAL"
+    assert primal == pytest.approx(json.loads(undisturbed)[1], rel=1e-12)
+    found = verify(tmp_path / "killed" / "tree.mmbn", table)
+    assert found.holds
+    assert found.bound == pytest.approx(dual, rel=1e-9)
+    assert found.gap < 1e-9
+    assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == ["run.json", "tree.mmbn"]
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
