@@ -50,10 +50,15 @@ class Proved:
         self.boxes: dict[int, list] = {}
         self.closed = math.inf
         self.layouts = 0
+        self.before = -math.inf
 
     @property
     def bound(self) -> float:
-        """On the program's objective."""
+        """On the program's objective: what the tree of some layout proves."""
+        return max(self.before, self._bound_here) if self.layouts else -math.inf
+
+    @property
+    def _bound_here(self) -> float:
         return min([value for value, _ in self.boxes.values()] + [self.closed]) + self.constant
 
     def _settle(self, allowed: np.ndarray) -> bool:
@@ -94,6 +99,7 @@ class Proved:
     _session = _progress = _root = _end = _header
 
     def _layout(self, payload: bytes) -> None:
+        self.before = self.bound
         n_groups = int(np.frombuffer(payload[:4], "<u4")[0])
         term = self.program.term
         self.term = None if term is None else term.regrouped(n_groups)

@@ -130,7 +130,12 @@ class DaskWorkers:
 
     def slots(self) -> int:
         """Threads of the workers that are there."""
-        return sum(self._client.nthreads().values()) if self._client.status == "running" else 0
+        if self._client.status != "running":
+            return 0
+        try:
+            return sum(self._client.nthreads().values())
+        except OSError:  # the scheduler went while it was asked; `answers` tells
+            return 0
 
     def share(self, content: Any) -> None:
         """What all tasks get; it is a task itself, so that it is there again when the worker that holds it is lost."""
@@ -162,6 +167,8 @@ class DaskWorkers:
 
         from distributed.scheduler import KilledWorker
 
+        if future not in self._tasks:  # it was cancelled
+            return
         ticket, task, given = self._tasks.pop(future)
         try:
             answer = future.result()
@@ -179,6 +186,7 @@ class DaskWorkers:
     def cancel(self) -> None:
         """Nothing that was given out counts any more."""
         futures, self._tasks = list(self._tasks), {}
+        self._done.clear()
         if self._client.status == "running":
             self._client.cancel(futures, force=True)
         self._common = None

@@ -40,14 +40,40 @@ class Children:
     evidence: Multipliers | None = field(default=None, repr=False)
 
 
+@dataclass(eq=False)
+class Found:
+    """What multipliers prove of the current box.
+
+    Parameters
+    ----------
+    bound : float
+    evidence : Multipliers
+    stale : bool
+        Whether the box has lost columns since: it is then written as what it proves of the box as it is.
+    filed : bool
+        Whether it was written, or would have been where nothing is written.
+    """
+
+    bound: float
+    evidence: Multipliers
+    stale: bool = False
+    filed: bool = False
+
+
 class BoxNotes:
     """What was proved of the current box, and how much of it is written down.
+
+    What is done hangs on nothing but what happens to the box, so that a search is the same with a log and without.
 
     Parameters
     ----------
     ledger : TreeLedger
         Whose log is written to, if it has one.
     rows : TreeRows
+
+    Attributes
+    ----------
+    best, newest : Found or None
     """
 
     def __init__(self, ledger: TreeLedger, rows: TreeRows) -> None:
@@ -62,43 +88,46 @@ class BoxNotes:
     def begin(self, number: int) -> None:
         """Another box is the current one, with nothing proved here."""
         self._number = number
-        self._best: tuple[float, Multipliers] | None = None
-        self._newest: tuple[float, Multipliers] | None = None
-        self._filed: tuple[float, Multipliers] | None = None
-        self._best_filed = False
+        self.best: Found | None = None
+        self.newest: Found | None = None
+        self._filed: Found | None = None
 
     def proved(self, bound: float, evidence: Multipliers, *, better: bool) -> None:
         """A bound, which is or is not the best so far."""
-        self._newest = bound, evidence
+        self.newest = Found(bound, evidence)
         if better:
-            self._best, self._best_filed = self._newest, False
+            self.best = self.newest
+
+    def shrunk(self) -> None:
+        """The box has lost columns."""
+        for found in (self.best, self.newest):
+            if found is not None:
+                found.stale = True
 
     def file(self, kind: Kind, evidence: Multipliers, claimed: float = 0.0, hub: int = 0) -> None:
         """Write evidence of another kind."""
-        if self.log is None:
-            return
-        with self._ledger.lock:
-            self.log.evidence(kind, self._number, self._rows, *evidence, claimed, hub)
         if kind is Kind.BRANCHING:
-            self._best = None
+            self.best = None
+        if self.log is not None:
+            with self._ledger.lock:
+                self.log.evidence(kind, self._number, self._rows, *evidence, claimed, hub)
 
-    def _file_bound(self, found: tuple[float, Multipliers]) -> None:
-        self.file(Kind.BOUND, found[1], found[0])
-        self._filed = found
-        self._best_filed |= found is self._best
+    def stands(self, found: Found) -> bool:
+        """Whether a bound is the one that was written last: what the next FIX goes by."""
+        return self._filed is found
 
-    def value_counts(self) -> None:
-        """Something hangs on the value of the box: the evidence for it is written, if it is not yet."""
-        if self.log is not None and self._best is not None and not self._best_filed:
-            self._file_bound(self._best)
+    def file_bound(self, found: Found) -> None:
+        """Write a bound, unless it was written last."""
+        if not self.stands(found):
+            self.file(Kind.BOUND, found.evidence, found.bound)
+            self._filed, found.filed = found, True
 
     def fixed(self, least: float, columns: NDArray[np.intp]) -> None:
         """Columns went by the newest bound."""
-        if self.log is not None:
-            assert self._newest is not None
-            with self._ledger.lock:
-                if self._filed is not self._newest:
-                    self._file_bound(self._newest)
+        assert self.newest is not None
+        with self._ledger.lock:
+            self.file_bound(self.newest)
+            if self.log is not None:
                 self.log.fix(self._number, least, columns)
 
     def excluded(self, children: Children, bounds: FloatArray, over: BoolArray, allowed: BoolArray) -> None:
@@ -139,6 +168,4 @@ class BoxNotes:
         """The box is closed; an empty one at infinity."""
         if self.log is not None:
             with self._ledger.lock:
-                if math.isfinite(value):
-                    self.value_counts()
                 self.log.close(Kind.CLOSE, self._number, value)

@@ -10,25 +10,21 @@ holds. What is proved can be written down as it goes (`TreeProof.write_to`).
 
 import math
 from copy import copy
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import BoolArray, FloatArray
 from mmbn_opt.programs.boxes import pack_bits, settle, split_box
-from mmbn_opt.programs.choice import ChoiceProgram, ConcaveTerm, GroupCuts, WantedGroups
-from mmbn_opt.programs.lagrangian import (
-    choicewise_bound,
-    choicewise_bounds,
-    clip_multipliers,
-    maximum_structure,
-    reduced_costs,
-)
-from mmbn_opt.programs.tree_children import BoxNotes, Children
+from mmbn_opt.programs.choice import ChoiceProgram, ConcaveTerm
+from mmbn_opt.programs.lagrangian import clip_multipliers, maximum_structure, reduced_costs
+from mmbn_opt.programs.tree_children import BoxNotes, Children, Found
 from mmbn_opt.programs.tree_ledger import TreeLedger
 from mmbn_opt.programs.tree_log import TreeLog
+from mmbn_opt.programs.tree_pieces import AsksPieces
 from mmbn_opt.programs.tree_records import Kind
-from mmbn_opt.programs.tree_rows import Point, TreeRows
+from mmbn_opt.programs.tree_rows import TreeRows
 
 __all__ = ["Children", "TreeProof"]
 
@@ -36,7 +32,7 @@ EMPTY_SHARE = 1e-7
 """As a share of the sum, by how much rows must contradict each other for a box to be empty."""
 
 
-class TreeProof:
+class TreeProof(AsksPieces):
     """The box that one searcher looks at, and what it proves of it; in loss form (see `mmbn_opt.programs.lagrangian`).
 
     The objective of the program is ``loss + constant``.
@@ -60,17 +56,15 @@ class TreeProof:
     """
 
     def __init__(self, program: ChoiceProgram, term: ConcaveTerm | None) -> None:
-        self._program, self._term = program, term
+        upper = np.zeros(0) if term is None else term.upper
+        super().__init__(term, TreeRows(program, upper), TreeLedger())
+        self._program = program
         self.offsets = program.offsets.astype(np.intp)
         self.bits = pack_bits(program.parents)
         roots = np.full(program.n_nodes, -1) if program.root_columns is None else program.root_columns
         self.roots = roots.astype(np.intp)
-        upper = np.zeros(0) if term is None else term.upper
         self.n_groups = len(upper)
         self.constant = program.offset - float(upper.sum())
-        self.ledger = TreeLedger()
-        self.store = TreeRows(program, upper)
-        self._asked: tuple[GroupCuts, FloatArray, Point | None] | None = None
         self._rise = np.empty(program.n_columns)
         self.allowed = np.ones(program.n_columns, dtype=bool)
         self.number = 0
@@ -112,10 +106,6 @@ class TreeProof:
         twin.ask_of(term)
         return twin
 
-    def ask_of(self, term: ConcaveTerm | None) -> None:
-        """Take cuts from another term that is the same sum in the same groups."""
-        self._term = term
-
     @property
     def log(self) -> TreeLog | None:
         """Where the proof is written down."""
@@ -148,46 +138,29 @@ class TreeProof:
         self._notes.begin(0)
         self._tell()
 
-    # -- rows -------------------------------------------------------------------------------------------------------
-
-    def ask(self, point: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
-        """The term's pieces at `point`; `set_cut_rows` keeps some of them as rows."""
-        return self._ask(point, wanted, None)
-
-    def ask_again(self, point: Point, wanted: WantedGroups) -> GroupCuts:
-        """The pieces at a point at which there were rows before."""
-        return self._ask(point.full(self._program.n_columns), wanted, point)
-
-    def _ask(self, x: FloatArray, wanted: WantedGroups | None, point: Point | None) -> GroupCuts:
-        assert self._term is not None
-        cuts = self._term.cuts(x, wanted)
-        self._asked = cuts, x, point
-        return cuts
-
-    def set_cut_rows(self, slots: NDArray[np.int64], places: NDArray[np.intp]) -> None:
-        """Rows of the pieces last asked about, by their places in the answer."""
-        assert self._asked is not None
-        cuts, x, point = self._asked
-        if len(slots):
-            self.store.set_cuts(slots, cuts, places, Point.of(x) if point is None else point)
-        self.ledger.count("cuts", len(slots))
-
     # -- the current box --------------------------------------------------------------------------------------------
 
     def prove(self, slots: NDArray[np.int64], lam: FloatArray) -> float:
         """Bound of the current box from multipliers; `rise` is then what each column costs above it."""
-        store = self.store
-        bound = choicewise_bound(
-            self._program.c, self.offsets, self.allowed, store.rows, store.rhs, store.group, self.n_groups, slots,
-            lam, self._rise
-        )  # fmt: skip
+        self._last = self.store.bound(self.allowed, slots, lam, self._rise)
         self.ledger.count("bounds", 1)
-        self._last = float(bound)
         self._notes.proved(self._last, (slots, lam), better=self._last > self.value)
-        if self._last > self.value:
-            self.value = self._last
-            self._tell()
+        self._raise(self._last)
         return self._last
+
+    def _raise(self, bound: float) -> None:
+        if bound > self.value:
+            self.value = bound
+            self._tell()
+
+    def _brought_up(self, found: Found, rise: FloatArray) -> float:
+        """What evidence proves of the box as it is now, `rise` included."""
+        found.bound = self.store.bound(self.allowed, *found.evidence, rise)
+        found.stale = False
+        if found.bound > self.value:
+            self._notes.best = found
+            self._raise(found.bound)
+        return found.bound
 
     def rule_out(self, slots: NDArray[np.int64], ray: FloatArray) -> None:
         """Empty the current box where multipliers of its rows without a loss show that no choice keeps them all."""
@@ -196,11 +169,8 @@ class TreeProof:
         if not ray.any():
             return
         ray = ray / ray.max()
-        free, store = np.zeros(len(self.allowed)), self.store
-        excess = choicewise_bound(
-            free, self.offsets, self.allowed, store.rows, store.rhs, store.group, self.n_groups, slots, ray,
-            np.empty(len(free)),
-        )  # fmt: skip
+        free = np.zeros(len(self.allowed))
+        excess = self.store.bound(self.allowed, slots, ray, np.empty(len(free)), free)
         scale = 1.0 + float(ray @ np.abs(self.store.rhs[slots]))
         if excess > EMPTY_SHARE * scale:
             self.feasible = False
@@ -223,8 +193,7 @@ class TreeProof:
         self.ledger.count("bounds", 1)
         bound = float(clipped @ self.store.rhs[slots]) - found[0]
         if bound > self.value:
-            self.value = bound
-            self._tell()
+            self._raise(bound)
             self._notes.file(Kind.BRANCHING, (slots, lam), bound, hub)
         return found[1]
 
@@ -235,21 +204,32 @@ class TreeProof:
 
     def fix(self, cutoff: float) -> bool:
         """Take away columns that the last bound puts at `cutoff` or above; False when nothing is left."""
+        newest = self._notes.newest
+        if newest is not None and newest.stale and not self._notes.stands(newest):
+            self._last = self._brought_up(newest, self._rise)
         over = self.allowed & (self._last + self._rise >= cutoff)
         if over.any():
             least = float((self._last + self._rise[over]).min())
             self._notes.fixed(least, np.flatnonzero(over))
             self.ledger.close_at(least)
             self.ledger.count("fixed_columns", int(over.sum()))
-            self.allowed[over] = False
-            self.feasible = self._settle(self.allowed)
-            self._tell()
+            self._lose(over)
         return self.feasible
 
+    def _lose(self, columns: NDArray[Any]) -> None:
+        """The current box loses columns."""
+        self.allowed[columns] = False
+        self.feasible = self._settle(self.allowed)
+        self._notes.shrunk()
+        self._tell()
+
     def value_counts(self) -> None:
-        """The value of the current box counts from here on: what proves it is written."""
-        if self._current:
-            self._notes.value_counts()
+        """The value of the current box counts from here on: what proves it is written, as what it proves now."""
+        best = self._notes.best
+        if self._current and self.feasible and best is not None and not best.filed:
+            if best.stale:
+                self._brought_up(best, np.empty(len(self.allowed)))
+            self._notes.file_bound(best)
 
     def split(self, node: int) -> Children:
         """Boxes of the current box in which `node` takes each of its allowed columns."""
@@ -264,19 +244,30 @@ class TreeProof:
 
     def evaluate(self, children: Children, slots: NDArray[np.int64], lam: FloatArray) -> FloatArray:
         """Bounds of child boxes, each at least the current box's."""
-        store = self.store
         if self.log is not None:
             lam = self.log.kept_multipliers(lam)
-        bounds = choicewise_bounds(
-            self._program.c, self.offsets, children.allowed, store.rows, store.rhs, store.group, self.n_groups,
-            slots, lam
-        )  # fmt: skip
+        bounds = self.store.bounds(children.allowed, slots, lam)
         self.ledger.count("bounds", len(bounds))
         children.evidence = (slots, lam)
+        return self._at_least_mine(bounds)
+
+    def _at_least_mine(self, bounds: FloatArray) -> FloatArray:
+        """Bounds of children that are no weaker than the current box's."""
         if (bounds < self.value).any():
             self.value_counts()
         proved: FloatArray = np.maximum(bounds, self.value)
         return proved
+
+    def _renewed(self, children: Children, bounds: FloatArray) -> FloatArray:
+        """Bounds of children in the box as it is now, which may have lost columns since they were made."""
+        there = self.allowed[children.columns]
+        if (children.allowed[there] & ~self.allowed).any():
+            children.allowed &= self.allowed
+            alive = np.array([self._settle(box) for box in children.allowed], dtype=bool)
+            if children.evidence is not None:
+                bounds = np.maximum(bounds, self.store.bounds(children.allowed, *children.evidence))
+            bounds = np.where(alive, bounds, np.inf)
+        return self._at_least_mine(bounds)
 
     def exclude(self, children: Children, bounds: FloatArray, cutoff: float) -> bool:
         """Take away the columns of children whose bound reaches `cutoff`; False when nothing is left."""
@@ -287,19 +278,24 @@ class TreeProof:
         if len(gone):
             self._notes.excluded(children, bounds, over, self.allowed)
             self.ledger.count("fixed_columns", len(gone))
-            self.allowed[gone] = False
-            self.feasible = self._settle(self.allowed)
-            self._tell()
+            self._lose(gone)
         return self.feasible
 
-    def commit(self, children: Children, bounds: FloatArray, cutoff: float) -> list[int]:
-        """Part the current box: children below `cutoff` become open boxes (their numbers), others are closed (-1)."""
+    def commit(self, children: Children, bounds: FloatArray, cutoff: float) -> tuple[list[int], FloatArray]:
+        """Part the current box: children below `cutoff` become open boxes (their numbers), others are closed (-1).
+
+        Returns
+        -------
+        numbers, bounds
+            Bounds are higher than those given where the box has lost columns since the children were made.
+        """
         first, last = self.offsets[children.node], self.offsets[children.node + 1]
         left = np.flatnonzero(self.allowed[first:last]) + first
         known = np.isin(left, np.concatenate([children.columns, children.dead]))
         assert known.all(), "children must cover the box"
         ledger = self.ledger
         with ledger.lock:
+            bounds = self._renewed(children, bounds)
             self.written_at = self._notes.parted(children, bounds, cutoff, left)
             numbers = []
             for column, allowed, bound in zip(children.columns, children.allowed, bounds, strict=True):
@@ -313,11 +309,12 @@ class TreeProof:
                     continue
                 numbers.append(ledger.add(float(bound), allowed & self.allowed))
             self._leave()
-        return numbers
+        return numbers, bounds
 
     def close(self) -> None:
         """Close the current box at its own bound; an empty one at infinity."""
         with self.ledger.lock:
+            self.value_counts()
             value = self.value if self.feasible else math.inf
             self.ledger.close_at(value)
             self._notes.closed(value)

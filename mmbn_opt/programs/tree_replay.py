@@ -3,6 +3,7 @@
 What is claimed in the records is taken as it stands: to prove it again is another program's matter.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,6 +75,8 @@ class Replay:
     ----------
     ledger : TreeLedger
         The open boxes.
+    before : float
+        What the trees of earlier layouts proved: it stays proved.
     origins : dict
         Of each open box.
     n_groups : int or None
@@ -92,6 +95,7 @@ class Replay:
 
     program: ChoiceProgram
     ledger: TreeLedger = field(default_factory=TreeLedger)
+    before: float = -math.inf
     origins: dict[int, Origin] = field(default_factory=dict)
     n_groups: int | None = None
     groups: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, dtype=np.uint16))
@@ -116,6 +120,11 @@ class Replay:
     def seconds(self) -> float:
         """Of searching so far."""
         return 0.0 if self.progress is None else self.progress.seconds
+
+    @property
+    def bound(self) -> float:
+        """What no choice of the program can beat, as loss, by all that is claimed."""
+        return max(self.before, self.ledger.bound)
 
     @property
     def begun(self) -> bool:
@@ -184,6 +193,7 @@ class Replay:
         self.n_groups, self.groups = n_groups, np.frombuffer(payload[8:], dtype="<u2")
         if len(self.groups) != count:
             raise FormatError("The layout of the tree file is not as long as it says.")
+        self.before = self.bound
         self.ledger, self.origins = TreeLedger(), {0: Origin(-1, 0)}
         self.ledger.taken.clear()
         self.ledger.put_back(0, -np.inf, np.ones(self.program.n_columns, dtype=bool))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from mmbn_opt._arrays import BoolArray, FloatArray
 from mmbn_opt.programs.boxes import cluster_row
 from mmbn_opt.programs.choice import ChoiceProgram, GroupCuts
+from mmbn_opt.programs.lagrangian import choicewise_bound, choicewise_bounds
 from mmbn_opt.programs.side import SideRow
 
 __all__ = ["NAMELESS", "OtherRow", "Point", "TreeRows"]
@@ -89,6 +90,7 @@ class TreeRows:
 
     def __init__(self, program: ChoiceProgram, upper: FloatArray) -> None:
         self._program, self._upper = program, upper
+        self._offsets = program.offsets.astype(np.intp)
         self.rows = np.zeros((64, program.n_columns))
         self.rhs = np.zeros(64)
         self.group = np.full(64, -1, dtype=np.int32)
@@ -105,9 +107,32 @@ class TreeRows:
         return twin
 
     @property
+    def n_columns(self) -> int:
+        """Number of coefficients of a row."""
+        return self._program.n_columns
+
+    @property
     def n_groups(self) -> int:
         """Number of losses."""
         return len(self._upper)
+
+    def bound(
+        self, allowed: BoolArray, slots: NDArray[np.int64], lam: FloatArray, rise: FloatArray,
+        cost: FloatArray | None = None,
+    ) -> float:  # fmt: skip
+        """What multipliers of rows prove of a box; `rise` is then what each column costs above it."""
+        cost = self._program.c if cost is None else cost
+        found = choicewise_bound(
+            cost, self._offsets, allowed, self.rows, self.rhs, self.group, self.n_groups, slots, lam, rise
+        )
+        return float(found)
+
+    def bounds(self, boxes: BoolArray, slots: NDArray[np.int64], lam: FloatArray) -> FloatArray:
+        """The same of several boxes, with a line of multipliers each."""
+        found: FloatArray = choicewise_bounds(
+            self._program.c, self._offsets, boxes, self.rows, self.rhs, self.group, self.n_groups, slots, lam
+        )
+        return found
 
     def reserve(self, slot: int) -> None:
         """Make room up to a slot."""

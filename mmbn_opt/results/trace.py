@@ -28,7 +28,8 @@ class TraceRecord:
     nodes, iterations : int or None
         Work counters of the solver, where it tells.
     event : str
-        ``"start"``, ``"incumbent"``, ``"bound"``, ``"progress"`` or ``"final"``.
+        ``"start"``, ``"incumbent"``, ``"bound"``, ``"progress"`` or ``"final"``; on a cluster ``"no workers"`` where
+        all of them are gone, and ``"workers"`` where some are there again.
     source : str
         Who found it: a heuristic's or a solver's name.
     """

@@ -38,6 +38,8 @@ class SolverEvent:
     nodes, iterations : int or None
     solution : float64 array or None
         A new incumbent, where the event brings one; the user sees only those that we found feasible and better.
+    note : str
+        What else happened, in a word or two: the event of a record in the trace.
     """
 
     time_sec: float
@@ -46,6 +48,7 @@ class SolverEvent:
     nodes: int | None = None
     iterations: int | None = None
     solution: FloatArray | None = None
+    note: str = ""
 
 
 SolverCallback = Callable[[SolverEvent], bool | None]

@@ -133,8 +133,8 @@ class Journal:
             source=source or self.solver.name,
         )
 
-    def tell(self, x: FloatArray | None = None) -> None:
-        """Tell the caller where the run stands, and hear whether it may go on."""
+    def tell(self, x: FloatArray | None = None, *, note: str = "") -> None:
+        """Tell the caller where the run stands and what else there is, and hear whether it may go on."""
         if self.callback is None:
             return
         bounds = self.bounds
@@ -144,6 +144,7 @@ class Journal:
             bounds.dual_bound,
             *self.counts(),
             None if x is None else x.copy(),
+            note,
         )
         if self.callback(event):
             self.stop_requested = True

@@ -150,6 +150,8 @@ class SolveState:
         sign = self.formulation.sense.sign
         if event.solution is not None:
             self._hear(event.solution, source)
+        if event.note:
+            self.recorder.record(nodes=event.nodes, iterations=event.iterations, event=event.note, source=source)
         if event.dual_bound is not None:
             self.offer_bound(sign * event.dual_bound, source, nodes=event.nodes, iterations=event.iterations)
         return self.stop_requested or self.closed()

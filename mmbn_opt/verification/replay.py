@@ -47,9 +47,9 @@ class Replay:
     Attributes
     ----------
     proved, claimed : float
-        The least loss of all that is closed, and what the file says of it.
+        The least loss of all that is closed, by the layout whose tree proves most, and what the file says of it.
     rounding : float
-        The most that rounding took from a bound.
+        The most that rounding took from a bound of that tree.
     incumbent : list of int
     records : int
     """
@@ -58,6 +58,7 @@ class Replay:
         self._boxes, self._bounds, self._n_samples = boxes, bounds, n_samples
         self.records = 0
         self.incumbent: list[int] = []
+        self.proved, self.claimed, self.rounding = -math.inf, -math.inf, 0.0
         self._start(np.zeros(n_samples, dtype=np.intp))
 
     def run(self, records: Iterable[tuple[int, Any]]) -> None:
@@ -69,6 +70,7 @@ class Replay:
                 self._go_through(window)
                 window = []
             if kind == Kind.LAYOUT:
+                self._end()
                 self._start(said)
             elif kind == Kind.POINT:
                 self._bounds.points[said[0]] = said[1:]
@@ -79,14 +81,21 @@ class Replay:
             elif said is not None:
                 window.append((kind, said))
         self._go_through(window)
+        self._end()
+
+    def _end(self) -> None:
+        """The tree of a layout ends: what it proved stays, and what is open counts at its value."""
         for box in self._open.values():
             self._close(box)
+        self.claimed = max(self.claimed, self._least_claimed)
+        if self._least > self.proved:
+            self.proved, self.rounding = self._least, self._most_rounding
 
     def _start(self, group: NDArray[np.integer[Any]]) -> None:
         if len(group) != self._n_samples:
             raise FormatError(f"The tree file groups {len(group)} samples, and the data have {self._n_samples}.")
         self._bounds.start(group.astype(np.intp))
-        self.proved, self.claimed, self.rounding = math.inf, math.inf, 0.0
+        self._least, self._least_claimed, self._most_rounding = math.inf, math.inf, 0.0
         allowed = np.ones((1, len(self._boxes.owner)), dtype=bool)
         alive = bool(self._boxes.settle(allowed)[0])
         root = _Box(np.packbits(allowed), allowed.size, alive)
@@ -122,9 +131,10 @@ class Replay:
 
     def _close(self, box: _Box) -> None:
         """Let a box count at its value if there is anything in it."""
-        self.claimed = min(self.claimed, box.claimed)
+        self._least_claimed = min(self._least_claimed, box.claimed)
         if box.alive:
-            self.proved, self.rounding = min(self.proved, box.value), max(self.rounding, box.rounding)
+            self._least = min(self._least, box.value)
+            self._most_rounding = max(self._most_rounding, box.rounding)
 
     def _fix(self, box: _Box, claimed: float, columns: NDArray[np.integer[Any]]) -> None:
         """Columns go, at what the last evidence proves of the choices with them."""

@@ -11,7 +11,10 @@ from mmbn_opt.networks.candidates import CandidateParents
 from mmbn_opt.networks.smoothing import Dirichlet
 from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.boxes import pack_bits, propagate
+from mmbn_opt.programs.tree_log import TreeLog
 from mmbn_opt.programs.tree_proof import TreeProof
+from mmbn_opt.programs.tree_records import Kind
+from tests.tree_reader import Proved
 
 
 def acyclic(program, allowed):
@@ -141,7 +144,7 @@ def test_a_search_with_random_multipliers_never_proves_too_much(seed: int) -> No
                     other, proof.evaluate(other, slots, rng.exponential(0.5, (len(other.columns), 6))), cutoff
                 )
             if proof.feasible:
-                waiting += [n for n in proof.commit(children, bounds, cutoff) if n >= 0]
+                waiting += [n for n in proof.commit(children, bounds, cutoff)[0] if n >= 0]
             else:
                 proof.close()
         else:
@@ -151,6 +154,64 @@ def test_a_search_with_random_multipliers_never_proves_too_much(seed: int) -> No
             break
         proof.enter(waiting.pop(int(rng.integers(len(waiting)))))
         proof.prove(slots, rng.exponential(0.5, size=6))
+
+
+@pytest.mark.parametrize("seed", range(100, 150))
+def test_what_is_claimed_is_what_the_records_prove_after_every_step(seed: int) -> None:
+    """Boxes lose columns between what is proved of them and what is written; the same search without a log agrees."""
+    program = make_program(seed)
+    term = program.term.regrouped(3)
+    records: list[tuple[Kind, bytes]] = []
+    bounds: list[list[float]] = []
+    for written in (True, False):
+        rng = np.random.default_rng(seed)
+        proof, bounds = TreeProof(program, term), [*bounds, []]
+        log = TreeLog(lambda kind, payload: records.append((kind, payload)) or len(records))
+        log.kept_multipliers = lambda lam: lam  # type: ignore[method-assign]  # not rounded: both do the same
+        log.CHILD_WIDTH = 8  # type: ignore[misc]
+        if written:
+            proof.write_to(log)
+        slots, waiting = np.arange(5), []
+        proof.ask(np.concatenate([rng.dirichlet(np.full(len(g), 0.3)) for g in program.choice_groups]))
+        proof.set_cut_rows(slots[:3], np.arange(3))
+        proof.store.set_cluster(3, np.array([True, True, False, False]))
+        proof.store.set_cluster(4, np.array([True, True, True, False]))
+        for _ in range(40):
+            proof.prove(slots, rng.uniform(0.3, 1.5, size=5))
+            made = []
+            for what in rng.choice(["prove", "fix", "split", "split and exclude"], size=8):
+                cutoff = proof.value + rng.exponential(12.0)  # whatever it is, what is closed counts at what is proved
+                if not proof.feasible:
+                    break
+                if what == "prove":
+                    proof.prove(slots, rng.uniform(0.3, 1.5, size=5))
+                elif what == "fix":
+                    proof.fix(cutoff)
+                else:
+                    children = proof.split(int(rng.integers(program.n_nodes)))
+                    lam = rng.uniform(0.3, 1.5, size=(len(children.columns), 5))
+                    made.append((children, proof.evaluate(children, slots, lam)))
+                    if what == "split and exclude":
+                        proof.exclude(*made[-1], cutoff)
+            if proof.feasible and made and rng.random() < 0.9:
+                numbers, _ = proof.commit(*made[int(rng.integers(len(made)))], cutoff)
+                waiting += [number for number in numbers if number >= 0]
+            else:
+                proof.close()
+            bounds[-1].append(proof.bound)
+            if written:
+                read = Proved(program)
+                for kind, payload in records:
+                    read.add(kind, payload)
+                assert read.overstated <= 1e-9
+                assert {number: value for number, (value, _) in read.boxes.items()} == pytest.approx(
+                    dict(proof.ledger.values()), abs=1e-9
+                )
+                assert read.closed == pytest.approx(proof.closed, abs=1e-9)
+            if not waiting:
+                break
+            proof.enter(waiting.pop(int(rng.integers(len(waiting)))))
+    assert bounds[0] == pytest.approx(bounds[1], abs=1e-12)
 
 
 def test_children_must_cover_the_box() -> None:

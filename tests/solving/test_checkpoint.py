@@ -23,7 +23,8 @@ from mmbn_opt.interop.tree_file import TreeFile, TreeReader
 from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.programs.tree_records import Kind
-from mmbn_opt.solvers.choice.branch_and_cut import _race
+from mmbn_opt.solvers.choice.branch_and_cut import _race, _rooting
+from mmbn_opt.verification import verify
 from tests.tree_reader import Proved, prove
 
 BRANCH = "branch_and_cut"
@@ -108,6 +109,61 @@ def test_a_search_that_was_cut_off_proves_its_bound_too(tmp_path: Path) -> None:
     assert -found.bound == pytest.approx(result.bounds.dual_bound, abs=1e-9)
 
 
+@pytest.mark.parametrize("name", ["three classes", "binary margins, Dirichlet", "three parents", "few edges", "bdeu"])
+@pytest.mark.parametrize("rule", ["race", "dual", "mixture"])
+def test_wherever_a_search_is_cut_off_it_reports_what_its_file_proves(name: str, rule: str, tmp_path: Path) -> None:
+    problem, ends = PROBLEMS[name](), set()
+    for limit in (1, 2, 3, 5, 8, 13, 21, 34):
+        folder = tmp_path / str(limit)
+        result = solve(problem, folder, options={"node_limit": limit, "branching": rule})
+        ends.add(result.termination_status.name)
+        scale = max(1.0, abs(result.bounds.dual_bound))
+        assert -proved(problem, folder).bound == pytest.approx(result.bounds.dual_bound, abs=2e-9 * scale)
+    assert ends <= {"NODE_LIMIT", "OPTIMAL"}
+
+
+@pytest.fixture
+def two_groupings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The root is solved in two groups, and then again in nine."""
+    monkeypatch.setattr(_rooting, "few_groups", lambda parts: 2)
+    monkeypatch.setattr(_rooting, "many_groups", lambda parts: 9)
+    monkeypatch.setattr(_rooting, "WIDE_ROOT_GAP", 0.0)
+
+
+@pytest.mark.usefixtures("two_groupings")
+@pytest.mark.parametrize("interrupt", [False, True])
+def test_stopped_after_any_news_it_reports_what_its_file_proves(interrupt: bool, tmp_path: Path) -> None:
+    """At the root of either grouping, in the race and after: bounds of an earlier grouping stand in the file too."""
+    problem, layouts, heard = margins(), [], [0]
+
+    def solved(folder: Path, stop: int) -> mm.Result:
+        heard[0] = 0
+
+        def hear(event: object) -> bool:
+            heard[0] += 1
+            if interrupt and heard[0] == stop:
+                signal.raise_signal(signal.SIGINT)
+            return heard[0] >= stop
+
+        return solve(problem, folder, callback=hear, starts=[])
+
+    solved(tmp_path / "whole", 10**9)
+    for stop in range(2, heard[0]):
+        folder = tmp_path / str(stop)
+        result = solved(folder, stop)
+        found = proved(problem, folder)
+        layouts.append(found.layouts)
+        if found.layouts:
+            assert found.overstated <= 1e-9
+            assert -found.bound <= result.bounds.dual_bound + 1e-8
+        if found.layouts and not interrupt:  # an interrupt strikes where it will: the file may know more
+            assert -found.bound == pytest.approx(result.bounds.dual_bound, abs=1e-8)
+        again = solve(problem, folder)
+        assert again.termination_status is mm.TerminationStatus.OPTIMAL
+        assert -proved(problem, folder).bound == pytest.approx(again.bounds.dual_bound, abs=1e-8)
+    assert {1, 2} <= set(layouts)
+
+
 def test_groups_rules_and_seeds_are_written_as_they_are(tmp_path: Path) -> None:
     problem = margins()
     for number, options in enumerate(({"groups": 7}, {"branching": "mixture"}, {"strong": 1, "rounds": 1})):
@@ -124,8 +180,8 @@ def test_of_two_trees_the_one_that_goes_on_counts(lead: float, tmp_path: Path, m
     monkeypatch.setattr(_race, "NEAR", 2.0)
     monkeypatch.setattr(_race, "LAP_BOXES", 10)
     monkeypatch.setattr(_race, "LAP_WORK", 0.0)
-    problem = margins()
-    result = solve(problem, tmp_path)
+    problem, options = margins(), {"groups": 48}  # which are not made more: a layout of the root alone is not written
+    result = solve(problem, tmp_path, options=options)
     assert result.stats["branching"] == ("mixture" if lead == 0.0 else "dual")
     found = proved(problem, tmp_path)
     assert found.layouts == (2 if lead == 0.0 else 1)
@@ -138,7 +194,7 @@ def test_of_two_trees_the_one_that_goes_on_counts(lead: float, tmp_path: Path, m
         folder.mkdir()
         (folder / "tree.mmbn").write_bytes(whole[:place])
         if place > every[0]:
-            again = solve(problem, folder)
+            again = solve(problem, folder, options=options)
             assert again.bounds.primal_bound == pytest.approx(result.bounds.primal_bound, rel=1e-12)
             assert -proved(problem, folder).bound == pytest.approx(result.bounds.dual_bound, abs=1e-9)
 
@@ -241,14 +297,24 @@ result = mm.solve(mm.SoftMarginStructure(data), "branch_and_cut", checkpoint=sys
 print(result.termination_status, repr(result.bounds.primal_bound), repr(result.bounds.dual_bound))
 """
 
+HEART = """
+import json, sys
+import mmbn_opt as mm
+data = mm.prepare(mm.read_table(sys.argv[2]), "class", missing="drop").data
+result = mm.solve(mm.SoftMarginStructure(data, gamma=mm.log_odds(0.6)), "branch_and_cut", checkpoint=sys.argv[1])
+bounds, edges = result.bounds, sorted(result.model.structure.edges)
+print(json.dumps([result.termination_status.name, bounds.primal_bound, bounds.dual_bound, edges]))
+"""
 
-def killed_again_and_again(folder: Path, kills: int) -> str:
+
+def killed_again_and_again(folder: Path, kills: int, script: str = CHILD, *arguments: str) -> str:
     """Kill the process at random moments, then let it end; what it says then."""
     rng = np.random.default_rng(kills)
     path = folder / "tree.mmbn"
     for left in range(kills, -1, -1):
         before = path.stat().st_size if path.exists() else 0
-        with subprocess.Popen([sys.executable, "-c", CHILD, str(folder)], stdout=subprocess.PIPE, text=True) as child:
+        command = [sys.executable, "-c", script, str(folder), *arguments]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
             if left:
                 while child.poll() is None and (not path.exists() or path.stat().st_size <= before):
                     time.sleep(0.01)
@@ -272,6 +338,26 @@ def test_killed_at_random_moments_it_ends_with_the_optimum_of_an_undisturbed_run
     assert not found.boxes
     assert -found.bound == pytest.approx(float(dual), rel=1e-9)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "tree.mmbn"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+@pytest.mark.slow
+@pytest.mark.shared
+@pytest.mark.timeout(1500)
+def test_a_search_of_heart_that_is_killed_again_and_again_ends_as_one_that_nobody_disturbs(
+    shared_dir: Path, tmp_path: Path
+) -> None:
+    table = shared_dir / "data" / "heart.csv.gz"
+    status, primal, dual, edges = json.loads(killed_again_and_again(tmp_path / "killed", 12, HEART, str(table)))
+    *_, undisturbed = killed_again_and_again(tmp_path / "whole", 0, HEART, str(table)).splitlines()
+    assert [status, edges] == [json.loads(undisturbed)[0], json.loads(undisturbed)[3]]
+    assert status == "OPTIMAL"
+    assert primal == pytest.approx(json.loads(undisturbed)[1], rel=1e-12)
+    found = verify(tmp_path / "killed" / "tree.mmbn", table)
+    assert found.holds
+    assert found.bound == pytest.approx(dual, rel=1e-9)
+    assert found.gap < 1e-9
+    assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == ["run.json", "tree.mmbn"]
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------

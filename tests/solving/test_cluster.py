@@ -16,6 +16,7 @@ from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut, _coordinator
 from mmbn_opt.solvers.workers import WorkersLost
 from tests.solving.test_checkpoint import BRANCH, PROBLEMS, proved, solve, table
+from tests.solving.test_threads import hard
 
 DUAL = {"branching": "dual"}
 
@@ -111,7 +112,7 @@ def test_a_cluster_goes_on_with_what_one_process_began_and_the_other_way(
         cluster = "here" if turn % 2 else None
         result = solve(problem(), tmp_path, cluster=cluster, options=options)
         found = proved(problem(), tmp_path)
-        assert -found.bound <= result.bounds.dual_bound + 1e-8
+        assert -found.bound == pytest.approx(result.bounds.dual_bound, abs=1e-8)
         kinds.append(result.termination_status.name)
         if kinds[-1] == "OPTIMAL":
             break
@@ -136,6 +137,68 @@ def test_a_cluster_that_is_lost_ends_the_run_with_what_there_is(
     assert "the cluster was lost" in result.raw_status
     assert -proved(problem(), tmp_path).bound == pytest.approx(result.bounds.dual_bound, abs=1e-8)
     assert solve(problem(), tmp_path, options=DUAL).termination_status is mm.TerminationStatus.OPTIMAL
+
+
+class Deserting(Here):
+    """Workers that take packets, and are gone with them after so many; after so many looks some are there again."""
+
+    def __init__(self, stay: int, away: float = float("inf")) -> None:
+        super().__init__()
+        self.stay, self.away, self.looks = stay, away, 0
+
+    @property
+    def gone(self) -> bool:
+        return self.count >= self.stay and self.looks < self.away
+
+    def slots(self) -> int:
+        self.looks += self.gone
+        return 0 if self.gone else self.number
+
+    def answers(self, seconds: float) -> Iterator[tuple[int, Any]]:
+        return iter(()) if self.gone else super().answers(seconds)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_coordinator, "ALONE_SEC", 0.0)
+
+
+@pytest.mark.parametrize(("stay", "away"), [(0, 2), (1, float("inf")), (7, 5)])
+@pytest.mark.usefixtures("brief", "impatient")
+def test_while_nobody_is_there_the_coordinator_says_so_and_searches_itself(
+    stay: int, away: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    given_to(Deserting(stay, away), monkeypatch)
+    one = mm.solve(problem(), BRANCH)
+    result = solve(problem(), tmp_path, cluster="here", options=DUAL)
+    assert result.termination_status is mm.TerminationStatus.OPTIMAL
+    assert result.bounds.primal_bound == pytest.approx(one.bounds.primal_bound, rel=1e-12)
+    assert result.model.structure == one.model.structure
+    assert result.stats["packets_here"] > 0
+    events = [record.event for record in result.trace if "workers" in record.event]
+    assert events == (["no workers"] if away == float("inf") else ["no workers", "workers"])
+    assert caplog.text.count("no worker is there") == 1
+    assert caplog.text.count("workers are there again") == len(events) - 1
+    assert ("no worker of the cluster was there at the end" in result.raw_status) == (len(events) == 1)
+    found = proved(problem(), tmp_path)
+    assert not found.boxes
+    assert found.overstated <= 1e-8
+
+
+@pytest.mark.usefixtures("brief", "impatient")
+def test_alone_it_ends_at_the_limit_with_the_bound_that_the_file_proves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_to(Deserting(3), monkeypatch)
+    begin = time.monotonic()
+    result = solve(hard(), tmp_path, cluster="here", options=DUAL, time_limit=6.0)
+    assert time.monotonic() - begin < 9.0
+    assert result.termination_status is mm.TerminationStatus.TIME_LIMIT
+    assert "no worker of the cluster was there at the end" in result.raw_status
+    assert result.stats["packets_here"] > 0
+    found = proved(hard(), tmp_path)
+    assert found.boxes
+    assert -found.bound == pytest.approx(result.bounds.dual_bound, abs=1e-8)
 
 
 @pytest.mark.parametrize("error", [MemoryError("full"), ValueError("odd")])
@@ -233,6 +296,32 @@ def test_a_worker_that_is_killed_now_and_then_loses_and_repeats_nothing(
     found = proved(larger, tmp_path)
     assert found.overstated <= 1e-8
     assert not found.boxes
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.filterwarnings("ignore")
+def test_a_real_cluster_that_loses_all_its_workers_for_good_is_done_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(_coordinator, "LONG_SEC", 0.5)
+    larger = mm.SoftMarginStructure(table(0, 60, 6), gamma=mm.log_odds(0.7))
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local,
+        distributed.Client(local) as client,
+    ):
+        leave = threading.Timer(4.0, local.scale, [0])
+        leave.start()
+        result = solve(larger, tmp_path, cluster=client, options=DUAL, time_limit=260.0)
+        leave.join()
+    one = mm.solve(larger, BRANCH)
+    assert result.termination_status is mm.TerminationStatus.OPTIMAL
+    assert result.model.structure == one.model.structure
+    assert result.stats["packets"] > 0
+    assert result.stats["packets_here"] > 0
+    assert caplog.text.count("no worker is there") == 1
+    assert not proved(larger, tmp_path).boxes
 
 
 def test_the_engine_takes_workers_itself() -> None:

@@ -1,12 +1,14 @@
 """Machines that search one tree: packets of open boxes go out, what is proved of them and new boxes come back."""
 
 import heapq
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.metadata import version
 
 import numpy as np
 
+from ...._budget import Budget, now
 from ....programs.tree_log import TreeLog
 from ....programs.tree_relocation import Relocation
 from ....results.status import TerminationStatus
@@ -18,6 +20,8 @@ from ._pool import Slots
 from ._search import Search
 
 __all__ = ["Coordinator"]
+
+logger = logging.getLogger(__name__)
 
 LONG_SEC, SHORT_SEC = 5.0, 0.5
 """How long a packet is searched: long where there are boxes for all, short where some wait for boxes."""
@@ -31,9 +35,12 @@ AHEAD = 1.5
 LOOK_SEC = 0.05
 """How often the clock is looked at while no answer comes."""
 
+ALONE_SEC = 3.0
+"""How long nobody has to be there until packets are taken back, and searched here."""
+
 
 class Coordinator:
-    """Owns the tree, and never looks at a box.
+    """Owns the tree, and looks at boxes itself only while nobody else is there.
 
     Parameters
     ----------
@@ -47,16 +54,29 @@ class Coordinator:
     tolerances : Tolerances
     constant : float
         Objective minus loss.
+    budget : Budget
+    say : callable
+        Told in a word or two when workers are gone, and when some are there again.
+
+    Attributes
+    ----------
+    packets, packets_here : int
+        That were given out, and that were searched here.
+    alone : bool
+        Whether nobody is there.
     """
 
     def __init__(
-        self, search: Search, binding: Slots, gap: float, workers: Workers, tolerances: Tolerances, constant: float
-    ) -> None:
-        self._search, self._workers = search, workers
+        self, search: Search, binding: Slots, gap: float, workers: Workers, tolerances: Tolerances, constant: float,
+        budget: Budget, say: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self._search, self._workers, self._budget, self._say = search, workers, budget, say
         self._ledger, self._incumbent = search.proof.ledger, search.incumbent
         self._heap: list[tuple[float, int, int]] = []
-        self._out: dict[object, list[int]] = {}
-        self.packets = 0
+        self._out: dict[object, list[OpenBox]] = {}
+        self.packets = self.packets_here = 0
+        self.alone = False
+        self._seen = now()
         proof, log = search.proof, search.proof.log
         naming = log or TreeLog(lambda kind, payload: -1)
         names, _ = naming.name(proof.store, binding)
@@ -78,9 +98,12 @@ class Coordinator:
         try:
             workers.share(self._task)
             while self._heap or self._out:
-                self._give_out()
+                slots = workers.slots()
+                self._give_out(slots)
                 yield
-                for ticket, answer in workers.answers(LOOK_SEC):
+                if self._is_alone(slots):
+                    self._search_here()
+                for ticket, answer in workers.answers(0.0 if self.alone else LOOK_SEC):
                     self._take(self._out.pop(ticket), answer)
                 self._incumbent.tell()
         except WorkersLost as lost:
@@ -88,9 +111,43 @@ class Coordinator:
         finally:
             workers.cancel()
 
-    def _give_out(self) -> None:
+    def _is_alone(self, slots: int) -> bool:
+        """Whether nobody has been there for a while; what was given out is then taken back, and all is told once."""
+        if slots:
+            self._seen = now()
+            if self.alone:
+                self.alone = False
+                logger.warning("workers are there again, and get packets")
+                self._say("workers")
+        elif not self.alone and now() - self._seen >= ALONE_SEC:
+            self.alone = True
+            logger.warning(
+                "no worker is there for %.0f s: this process searches on by itself, and gives out packets again when "
+                "some are there (Dask's own clusters close one that does not come back within "
+                "distributed.deploy.lost-worker-timeout)",
+                ALONE_SEC,
+            )
+            self._say("no workers")
+            self._workers.cancel()
+            for boxes in self._out.values():
+                for box in boxes:
+                    self._open(box)
+                    del self._ledger.taken[box.number]
+            self._out.clear()
+            self._workers.share(self._task)
+        return self.alone
+
+    def _search_here(self) -> None:
+        """One packet, by this process."""
+        boxes = self._best(PACKET_BOXES)
+        if boxes:
+            packet = Packet(boxes, min(LONG_SEC, self._budget.left()), self._incumbent.choice)
+            self._take(boxes, search_packet(self._task, packet, self._search.check))
+            self.packets_here += 1
+
+    def _give_out(self, slots: int) -> None:
         """Packets for all who have none: the best boxes are dealt out one by one, so that packets are alike."""
-        wanted = int(AHEAD * self._workers.slots() + 0.5) - len(self._out)
+        wanted = int(AHEAD * slots + 0.5) - len(self._out)
         if wanted <= 0:
             return
         boxes = self._best(min(wanted * PACKET_BOXES, max(wanted, len(self._heap) // 2)))
@@ -98,8 +155,7 @@ class Coordinator:
         choice = self._incumbent.choice
         for first in range(min(wanted, len(boxes))):
             packet = boxes[first::wanted]
-            ticket = self._workers.submit(search_packet, Packet(packet, seconds, choice))
-            self._out[ticket] = [box.number for box in packet]
+            self._out[self._workers.submit(search_packet, Packet(packet, seconds, choice))] = packet
             self.packets += 1
 
     def _best(self, count: int) -> list[OpenBox]:
@@ -115,7 +171,13 @@ class Coordinator:
             boxes.append(OpenBox(number, value, depth, np.packbits(allowed)))
         return boxes
 
-    def _take(self, numbers: list[int], answer: Answer) -> None:
+    def _open(self, box: OpenBox) -> None:
+        """A box is open, here and in the ledger."""
+        allowed = np.unpackbits(box.bits, count=self._search.program.n_columns).astype(bool)
+        self._ledger.put_back(box.number, box.value, allowed)
+        heapq.heappush(self._heap, (box.value, box.number, box.depth))
+
+    def _take(self, boxes: list[OpenBox], answer: Answer) -> None:
         """What became of a packet counts from here on, all of it."""
         ledger, task = self._ledger, self._task
         with ledger.lock:
@@ -126,14 +188,11 @@ class Coordinator:
                     return Relocation(first, task.n_points, len(task.others), points, others).record
 
                 ledger.log.adopt(answer.records, relocated)
-            for number in numbers:
-                del ledger.taken[number]
+            for box in boxes:
+                del ledger.taken[box.number]
             shift = Relocation(first, 0, 0, 0, 0)
             for box in answer.open_boxes:
-                number = shift.box(box.number)
-                allowed = np.unpackbits(box.bits, count=self._search.program.n_columns).astype(bool)
-                ledger.put_back(number, box.value, allowed)
-                heapq.heappush(self._heap, (box.value, number, box.depth))
+                self._open(replace(box, number=shift.box(box.number)))
             ledger.number_from(max(ledger.next_number, first + answer.made))
             ledger.close_at(answer.closed)
             for what, count in answer.counts.items():

@@ -1,6 +1,6 @@
 """A packet of open boxes, searched for a while by a process that knows nothing of the rest of the tree."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -116,13 +116,13 @@ class Answer:
     counts: dict[str, int]
 
 
-def search_packet(task: Task, packet: Packet) -> Answer:
-    """Search best first, by one thread, until nothing is left or the time is up."""
+def search_packet(task: Task, packet: Packet, check: Callable[[], None] = lambda: None) -> Answer:
+    """Search best first, by one thread, until nothing is left or the time is up; `check` may end it by raising."""
     with limited_threads(1, "blas"):
-        return _searched(task, packet)
+        return _searched(task, packet, check)
 
 
-def _searched(task: Task, packet: Packet) -> Answer:
+def _searched(task: Task, packet: Packet, check: Callable[[], None]) -> Answer:
     program, budget = task.program, Budget(packet.seconds)
     term = None if program.term is None else program.term.regrouped(task.n_groups, 1)
     proof = TreeProof(program, term)
@@ -153,7 +153,7 @@ def _searched(task: Task, packet: Packet) -> Answer:
     proof.go_on(ledger, log)
     if not task.written:
         ledger.log = None
-    search = Search(program, pool, proof, task.settings, incumbent, lambda: None, task.rule, helps=True)
+    search = Search(program, pool, proof, task.settings, incumbent, check, task.rule, helps=True)
     rows = task.root_rows(pool)
     search.start(rows, task.gap)
     frontier = search.frontier

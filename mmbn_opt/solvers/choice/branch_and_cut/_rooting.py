@@ -42,6 +42,7 @@ class RootRun(Journal):
         self.settings = SearchSettings.of(solver, options, others=("groups", "root_rounds", "node_limit"))
         self.root: RootPoint | None = None
         self._written_root: RootPoint | None = None
+        self._best: tuple[Slots, FloatArray, bool] | None = None
         self.reported = -math.inf
         self.primal: float | None = None
         self._lay_out(int(groups))
@@ -52,6 +53,7 @@ class RootRun(Journal):
         term = self.program.term
         self.term = None if term is None else term.regrouped(groups, self.solver.threads)
         self.tree = TreeProof(self.program, self.term)
+        self._best = None
         self.tolerances = Tolerances.of(self.solver, abs(self.tree.constant) or 1.0)
         self.hub = find_hub(self.tree.offsets, self.program.parents)
         linked = self.hub is not None and self.program.A.shape[0] > 0
@@ -98,14 +100,31 @@ class RootRun(Journal):
         """What is proved of the root from here on goes into the tree file, what was proved of it before anew."""
         if self.keeper is None:
             return
-        before, root = self.tree.value, self.root
-        self._written_root = root
+        root = self._written_root = self.root
         self.keeper.begin_again()
         self.tree.write_to(self.keeper.log)
+        if self._best is not None:
+            slots, lam, by_branching = self._best
+            if by_branching and self.hub is not None:
+                self.tree.prove_by_branching(slots, lam, self.hub)
+            else:
+                self.tree.prove(slots, lam)
         if root is not None:
             self.tree.prove(root.slots, root.lam)
-            if self.hub is not None and before > self.tree.value:
-                self.tree.prove_by_branching(root.slots, root.lam, self.hub)
+
+    def _write_root_bound(self) -> None:
+        """What was proved of the root in these groups is written, where there will be no tree from it."""
+        if self.keeper is not None and self.root is not self._written_root:
+            self._begin_writing()
+            self.tree.value_counts()
+
+    def _remember(self, before: float, slots: Slots, lam: FloatArray, *, by_branching: bool = False) -> None:
+        """Keep the evidence of the root's bound, if it is more than before: rounds that follow may prove less."""
+        if self.tree.value > before:
+            self.pool.hold(slots)
+            if self._best is not None:
+                self.pool.release(self._best[0])
+            self._best = slots, lam, by_branching
 
     def _wants_more_groups(self) -> bool:
         """A wide gap at the root takes a large tree, in which tighter cuts pay for dearer pivots."""
@@ -125,7 +144,9 @@ class RootRun(Journal):
             count += 1
             self.root = point
             self.incumbent.effort.searched(round_steps(self.term, point.x, self.pool.n_groups))
+            before = self.tree.value
             self.tree.prove(point.slots, point.lam)
+            self._remember(before, point.slots, point.lam)
             if count == 1:
                 reported = self.tree.value
                 self._report(reported)  # before the heuristic, which may take long on many samples
@@ -150,7 +171,9 @@ class RootRun(Journal):
     def _branch_at_root(self, slots: Slots, lam: FloatArray) -> None:
         """Bound the root by maximum branchings too, and take the structure that attains the minimum as a start."""
         assert self.hub is not None
+        before = self.tree.value
         choice = self.tree.prove_by_branching(slots, lam, self.hub)
+        self._remember(before, slots, lam, by_branching=True)
         if choice is not None:
             self.incumbent.offer(self.program.vector(choice))
             self._report(self.tree.value)

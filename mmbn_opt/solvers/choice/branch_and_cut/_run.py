@@ -61,6 +61,8 @@ class Run(RootRun):
         end = ends[0]
         if end.abrupt:
             # The interrupt may have struck while a box changed hands: only what was published before counts.
+            if self.race is None:
+                self._write_root_bound()
             return self._answer(end.status, end.words, self.incumbent.x)
         return self._finish(end.status, end.words)
 
@@ -71,6 +73,8 @@ class Run(RootRun):
             self.incumbent.offer(start[: self.program.n_columns])
         if not self.tree.feasible:
             return "infeasible: forced edges form a cycle, or break a side constraint"
+        if self.keeper is not None and math.isfinite(self.keeper.replay.bound):
+            self._report(self.keeper.replay.bound)
         if self.keeper is not None and self.keeper.replay.begun:
             return self._go_on(self.keeper)
         if self.term is None and self.hub is not None:
@@ -90,6 +94,7 @@ class Run(RootRun):
             rehearsal = rehearse(self.pool, self.incumbent.x, budget=self.budget, check=self.check)
         self._solve_root(rehearsal)
         if self._wants_more_groups():
+            self._write_root_bound()
             self._lay_out(self.more_groups, known=self.incumbent.x)
             self._solve_root(rehearsal)
         root = self.root
@@ -135,7 +140,7 @@ class Run(RootRun):
             self._spare.proof.begin_at(start.value, start.allowed, keeper.second())
             self._write_root(self._spare, None)
         self.tree.go_on(replay.ledger, keeper.log)
-        self._report(self.tree.bound)
+        self._report(replay.bound)
         if not replay.ledger.n_open:
             return "tree exhausted before"
         search = self._searcher(self.pool, rules[0])
@@ -168,7 +173,9 @@ class Run(RootRun):
                 self.incumbent.tell()
                 if self.budget.elapsed() >= self._next_report:
                     self._next_report = self.budget.elapsed() + REPORT_SEC
-                    self._report(self.race.leader.proof.bound)
+                    # Of two trees the second is in a file only once it is the one that goes on.
+                    search = self.race.leader if self.keeper is None else self.race.searches[0]
+                    self._report(search.proof.bound)
                 self.check()
                 if self.node_limit is not None and self.race.counts()[0] >= self.node_limit:
                     return "node limit"
@@ -182,9 +189,14 @@ class Run(RootRun):
         else:
             return
         self._coordinator = Coordinator(
-            search, self._binding, self._gap, self._workers, self.tolerances, self.tree.constant
-        )
+            search, self._binding, self._gap, self._workers, self.tolerances, self.tree.constant, self.budget,
+            self._hear_of_workers,
+        )  # fmt: skip
         yield from self._coordinator.run()
+
+    def _hear_of_workers(self, what: str) -> None:
+        self.enter(what)
+        self.tell(note=what)
 
     def check(self) -> None:
         """Raise `Ended` when the caller wants to stop or the time is up, and what a helper failed with."""
@@ -219,9 +231,8 @@ class Run(RootRun):
         self.incumbent.tell()
         if self.race is not None:
             self.race.settle()
-        elif self.keeper is not None and self.root is not self._written_root:
-            self._begin_writing()  # it ended at the root, which is all that there is to prove
-            self.tree.value_counts()
+        else:
+            self._write_root_bound()  # it ended at the root, which is all that there is to prove
         incumbent = self.incumbent
         proof = self.tree if self.race is None else self.race.leader.proof
         emptied = status is TerminationStatus.OPTIMAL and math.isinf(proof.bound)
@@ -240,6 +251,8 @@ class Run(RootRun):
     def _answer(self, status: TerminationStatus, raw: str, x: FloatArray | None) -> SolverResult:
         dual = self._dual()
         search = None if self.race is None else self.race.leader
+        if self._coordinator is not None and self._coordinator.alone:
+            raw = f"{raw}; no worker of the cluster was there at the end"
         self.best = x
         self.enter("bound", primal=self.primal, dual=dual)
         stats: dict[str, Any] = {
@@ -248,6 +261,7 @@ class Run(RootRun):
             "families_dropped": 0 if search is None else search.frontier.dropped,
             "families_remade": 0 if search is None else search.frontier.remade,
             "packets": 0 if self._coordinator is None else self._coordinator.packets,
+            "packets_here": 0 if self._coordinator is None else self._coordinator.packets_here,
             "boxes_put_away": 0 if search is None else search.frontier.deep,
             "engine": self.solver.name,
             "groups": self.pool.n_groups,

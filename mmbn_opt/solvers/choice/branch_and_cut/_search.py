@@ -303,7 +303,7 @@ class Search:
                 return
         assert best is not None
         _, children, bounds, bases = best
-        numbers = proof.commit(children, bounds, cutoff)
+        numbers, bounds = proof.commit(children, bounds, cutoff)
         self._done = True
         kept = np.flatnonzero(np.array(numbers) >= 0)
         if not len(kept):
