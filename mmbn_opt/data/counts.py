@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import leave_in_time
-from mmbn_opt.data.block_counts import BLOCK_ROWS, columns_of_block, counted
+from mmbn_opt.data.block_counts import counted
+from mmbn_opt.data.block_passes import BLOCK_ROWS, columns_of_block
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.exceptions import SizeLimitError
 
