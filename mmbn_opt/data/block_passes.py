@@ -132,7 +132,7 @@ def cells_of(columns: NDArray[np.unsignedinteger[Any]], nodes: Sequence[int], ca
     return cells
 
 
-def block_sums(data: MappedDataset, work: BlockWork, *, threads: int = 1) -> list[FloatArray]:
+def block_sums(data: MappedDataset, work: BlockWork, *, threads: int = 1, here: bool = False) -> list[FloatArray]:
     """The sums over all blocks of what `work` says of each, added two and two: alike here and on a cluster.
 
     Looks at the clock between blocks (`leave_in_time`).
@@ -143,10 +143,12 @@ def block_sums(data: MappedDataset, work: BlockWork, *, threads: int = 1) -> lis
     work : callable
         See `BlockWork`.
     threads : int
-        Here; no digit depends on it.
+        Of this process; no digit depends on it.
+    here : bool
+        Whether it stays in this process, on a cluster too.
     """
     starts = range(0, data.n_samples, BLOCK_ROWS)
-    client = _client.get()
+    client = None if here else _client.get()
     if client is not None:
         return _sums_by(client, data, starts, work)
     card = data.cardinalities

@@ -55,15 +55,15 @@ class MappedDataset(DiscreteDataset):
             remarks=self.remarks,
         )
 
-    def sampled(self, n_samples: int) -> DiscreteDataset:
-        """About so many rows, drawn evenly along the file, in memory and merged; weights sum to the number of all.
+    def drawn(self, n_samples: int) -> tuple[NDArray[np.intp], DiscreteDataset]:
+        """About so many rows, evenly along the file: their numbers, and they in memory, of one weight.
 
-        A few runs of neighbours would be read faster; but neighbours are often alike.
+        Weights sum to the number of all rows. A few runs of neighbours would be read faster; but neighbours are often
+        alike.
         """
         count = min(n_samples, self.n_samples)
         rows = np.arange(count) * self.n_samples // count
-        drawn = replace(self.subset(rows), sample_weight=np.full(count, self.n_samples / count))
-        return drawn.aggregate()
+        return rows, replace(self.subset(rows), sample_weight=np.full(count, self.n_samples / count))
 
 
 class CodeFile:

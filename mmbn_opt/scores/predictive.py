@@ -20,7 +20,7 @@ from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.posterior import MANY_ROWS
 from mmbn_opt.networks.smoothing import Laplace, Smoothing, as_smoothing
 from mmbn_opt.networks.structure import Structure
-from mmbn_opt.scores.row_sums import ScoresRows, cut_off, margins_of, summed
+from mmbn_opt.scores.row_sums import RowNumbers, ScoresRows, cut_off, margins_of, summed
 
 __all__ = [
     "DecomposableScore",
@@ -70,8 +70,8 @@ def log_margins(network: ScoresRows, data: DiscreteDataset) -> FloatArray:
 def soft_margin(
     network: BayesianNetwork,
     data: DiscreteDataset,
-    gamma: float | FloatArray,
-    margin_weight: float | FloatArray = 1.0,
+    gamma: float | FloatArray | RowNumbers,
+    margin_weight: float | FloatArray | RowNumbers = 1.0,
 ) -> float:
     """``sum_m v_m n_m min(log d_m, gamma_m)`` in nats (Peharz & Pernkopf 2012, eq. 9, where v = 1).
 
@@ -79,7 +79,8 @@ def soft_margin(
     """
     if isinstance(data, MappedDataset):
         return summed(network, data, partial(_cut_margins, gamma=gamma, margin_weight=margin_weight))
-    return float((data.sample_weight * margin_weight) @ np.minimum(log_margins(network, data), gamma))
+    cut = cut_off(log_margins(network, data), data.target_codes, slice(None), gamma, margin_weight)
+    return float(data.sample_weight @ cut)
 
 
 def _cut_margins(
@@ -87,10 +88,10 @@ def _cut_margins(
     labels: NDArray[np.integer[Any]],
     rows: slice,
     *,
-    gamma: float | FloatArray,
-    margin_weight: float | FloatArray,
+    gamma: float | FloatArray | RowNumbers,
+    margin_weight: float | FloatArray | RowNumbers,
 ) -> FloatArray:
-    return cut_off(margins_of(joint, labels), rows, gamma, margin_weight)
+    return cut_off(margins_of(joint, labels), labels, rows, gamma, margin_weight)
 
 
 def smooth_margin(
@@ -190,9 +191,9 @@ def _log_ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 def binary_soft_margin(
     structure: Structure,
     data: DiscreteDataset,
-    gamma: float | FloatArray,
+    gamma: float | FloatArray | RowNumbers,
     smoothing: float | Smoothing = 1.0,
-    margin_weight: float | FloatArray = 1.0,
+    margin_weight: float | FloatArray | RowNumbers = 1.0,
 ) -> float:
     """``sum_m v_m n_m min(log of the binary margin, gamma_m)`` in nats (Peharz & Pernkopf 2012, section 5).
 
@@ -203,9 +204,8 @@ def binary_soft_margin(
         cut = partial(cut_off, gamma=gamma, margin_weight=margin_weight)
         work = partial(_binary_sum_of_block, tables=tables, card=data.cardinalities, cut=cut)
         return float(block_sums(data, work)[0])
-    return float(
-        (data.sample_weight * margin_weight) @ np.minimum(binary_log_margins(structure, data, smoothing), gamma)
-    )
+    margins = binary_log_margins(structure, data, smoothing)
+    return float(data.sample_weight @ cut_off(margins, data.target_codes, slice(None), gamma, margin_weight))
 
 
 def _binary_sum_of_block(
@@ -214,13 +214,13 @@ def _binary_sum_of_block(
     *,
     tables: Sequence[tuple[list[int], FloatArray]],
     card: Sequence[int],
-    cut: Callable[[FloatArray, slice], FloatArray],
+    cut: Callable[[FloatArray, NDArray[np.integer[Any]], slice], FloatArray],
 ) -> list[FloatArray]:
     labels = columns[-1].astype(np.intp)
     margins = np.zeros(len(labels))
     for features, table in tables:
         margins += table[cells_of(columns, features, card), labels]
-    return [np.asarray(cut(margins, slice(start, start + len(labels))).sum())]
+    return [np.asarray(cut(margins, labels, slice(start, start + len(labels))).sum())]
 
 
 def conditional_log_likelihood(network: BayesianNetwork, data: DiscreteDataset) -> float:

@@ -78,7 +78,7 @@ class MarginsInBlocks:
 
     def sampled(self, n_samples: int) -> MarginOperator:
         """About so many of the samples, drawn evenly, with weights that sum to the number of all."""
-        return margin_operator(self._layout, self._data.sampled(n_samples))
+        return margin_operator(self._layout, self._data.drawn(n_samples)[1].aggregate())
 
 
 def margins_of(layout: ParameterLayout, data: DiscreteDataset) -> MarginOperator | MarginsInBlocks:
