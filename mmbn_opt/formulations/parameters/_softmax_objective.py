@@ -31,8 +31,8 @@ _MAX_PARTS = 8
 class Objective:
     """Value, gradient and classification rate of an objective at a vector, over fixed parts of the samples.
 
-    Of data in a file a block is in memory at a time. The parts depend on the number of samples alone and are added in their order, so that the number of threads and
-    their timing change nothing.
+    Of data in a file a block is in memory at a time. The parts depend on the number of samples alone and are added in
+    their order, so that the number of threads and their timing change nothing.
     """
 
     def __init__(

@@ -40,7 +40,7 @@ from ._checks import (
 from ._dual_rows import entry_names, limit_rows, margin_rows, table_rows
 from ._factor_index import margin_operator
 from ._margin_passes import MarginsInBlocks
-from .base import StructureParameters
+from .base import HELD_MARGINS, StructureParameters
 from .log_entries import ParameterConstraint, kept_point, largest_violation, linear_rows
 
 __all__ = ["MaxMarginRelaxation", "Normalization"]
@@ -139,14 +139,12 @@ class MaxMarginRelaxation(StructureParameters):
                 checked_number(name, getattr(self, name), **_POSITIVE)
         if self.normalization == "hybrid":
             checked_number("alpha", self.alpha, **_POSITIVE)
-        if self.B is not None and isinstance(self.data, MappedDataset):
-            raise InputError(
-                "B asks for the best margin of all samples at once, and none is kept of data in a file (codes_in). "
-                "Give gamma."
-            )
         super().__post_init__()
         object.__setattr__(self, "constraints", tuple(self.constraints))
         _ = self.log_rows  # checks names
+        if self.B is not None and self._by_passes:
+            told = "B asks for the best margin of all samples at once, and so many are not held of data in a file"
+            raise InputError(f"{told} (codes_in). Give gamma.")
         if self.normalization != "published":
             most = max(self.data.cardinalities[v] for v in self.layout.nodes)
             if not is_number(self.min_prob) or not 0 < self.min_prob < 1 / most:
@@ -198,7 +196,8 @@ class MaxMarginRelaxation(StructureParameters):
     @property
     def _by_passes(self) -> bool:
         """Whether nothing is held of the samples: no solver of several passes over linear rows is known here."""
-        return isinstance(self.data, MappedDataset) and self.log_rows is None
+        many = self.data.n_samples * self.data.n_classes > HELD_MARGINS
+        return many and isinstance(self.data, MappedDataset) and self.log_rows is None
 
     @property
     def _default_kind(self) -> ProgramKind:

@@ -23,9 +23,9 @@ from ...scores.margins import MAX_MARGIN_CELLS, MarginTables
 from ...scores.predictive import binary_soft_margin, log_odds, soft_margin
 from ...scores.row_sums import RowNumbers
 from ..base import Start
+from ._term_in_blocks import TermInBlocks
 from .base import StructureFormulation
 from .margin_term import DEFAULT_GROUPS, MarginTerm
-from ._term_in_blocks import TermInBlocks
 from .row_values import Merged, RowValues, row_numbers
 
 if TYPE_CHECKING:
