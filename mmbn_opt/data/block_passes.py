@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from mmbn_opt.exceptions import InputError, MissingDependencyError
 __all__ = [
     "BLOCK_ROWS",
     "BlockWork",
+    "as_here",
     "block_sums",
     "cells_of",
     "columns_of_block",
@@ -70,11 +71,8 @@ def passes_on(client: Any) -> Iterator[None]:
         raise MissingDependencyError(told) from error
     if not isinstance(client, Client):
         raise InputError(f"client must be a dask.distributed.Client, got {type(client).__name__}.")
-    token = _client.set(client)
-    try:
+    with _with(client):
         yield
-    finally:
-        _client.reset(token)
 
 
 @contextmanager
@@ -100,6 +98,21 @@ def counting_on(client: Any) -> Iterator[None]:
     warnings.warn("counting_on is now called passes_on, and makes all passes.", DeprecationWarning, stacklevel=3)
     with passes_on(client):
         yield
+
+
+def as_here() -> Callable[[], AbstractContextManager[None]]:
+    """For work that another thread will do: blocks in which passes are made where they are made here, now."""
+    client = _client.get()
+    return nullcontext if client is None else lambda: _with(client)
+
+
+@contextmanager
+def _with(client: Any) -> Iterator[None]:
+    token = _client.set(client)
+    try:
+        yield
+    finally:
+        _client.reset(token)
 
 
 def on_cluster() -> bool:
@@ -195,21 +208,20 @@ def _added(parts: Sequence[Sequence[FloatArray]]) -> list[FloatArray]:
 
 def _sums_by(client: Any, data: MappedDataset, starts: Sequence[int], work: BlockWork) -> list[FloatArray]:
     """`block_sums` from a tree of tasks; those of a lost worker are done again by another."""
+    from distributed import wait
+
     task = {"file": data.file, "card": data.cardinalities, "n_rows": BLOCK_ROWS, "work": work}
     parts = client.map(_work_on_block, starts, **task, pure=False)
     while len(parts) > 1:
         parts = [client.submit(_added, parts[k : k + 2], pure=False) for k in range(0, len(parts), 2)]
     total = parts[0]
     try:
-        while True:
+        while not total.done():
             leave_in_time()
-            try:
-                sums: list[FloatArray] = total.result(timeout=_LOOK_SEC)
-            except TimeoutError:
-                if total.done():  # it is the work that says so
-                    raise
-            else:
-                return sums
+            with suppress(TimeoutError):
+                wait(total, timeout=_LOOK_SEC)
+        sums: list[FloatArray] = total.result()
+        return sums
     finally:
         total.cancel()
 
