@@ -249,7 +249,8 @@ def log_likelihood(network: BayesianNetwork, data: DiscreteDataset) -> float:
 
 
 def _log_joints(joint: FloatArray, labels: NDArray[np.integer[Any]], rows: slice) -> FloatArray:
-    return joint[np.arange(len(labels)), labels]
+    own: FloatArray = joint[np.arange(len(labels)), labels]
+    return own
 
 
 def family_score(

@@ -129,14 +129,16 @@ class ParquetColumns:
             return None
         if len(known) > most:
             return None
-        which = which.astype(np.min_scalar_type(max(0, len(known) - 1)))
-        every, done = np.empty(self.n_rows, dtype=which.dtype), 0
+        which = np.asarray(which, dtype=np.min_scalar_type(max(0, len(known) - 1)))
+        done = 0
+        every: NDArray[np.unsignedinteger[Any]] = np.empty(self.n_rows, dtype=which.dtype)
         ends = np.cumsum([0, *(table.num_rows for table in tables)])
         for begin, end, numbers in zip(ends[:-1], ends[1:], parts, strict=True):
             taken(which[begin:end], numbers, every[done : done + len(numbers)])
             done += len(numbers)
         _, first_of = np.unique(which, return_index=True)
-        return cells.iloc[first_of].reset_index(drop=True), every
+        distinct: pd.Series = cells.iloc[first_of].reset_index(drop=True)
+        return distinct, every
 
     @staticmethod
     def _plain(name: str, source: str, file: Any) -> Any:

@@ -224,10 +224,10 @@ class MaxMarginRelaxation(StructureParameters):
             assert isinstance(self.data, MappedDataset) and self.gamma is not None  # noqa: PT018
             margins = MarginsInBlocks(self.layout, self.data)
             return ConvexPassProgram(margins, self.layout.row_ptr, self.gamma, self.linear, self.log_floor)
-        return self._held_program
+        return self.held_program
 
     @cached_property
-    def _held_program(self) -> ConvexProgram:
+    def held_program(self) -> ConvexProgram:
         """The program with a number for every sample and class in memory."""
         self._refuse_margins()
         return ConvexProgram(
@@ -255,7 +255,7 @@ class MaxMarginRelaxation(StructureParameters):
 
     def linear_program(self) -> MixedIntegerProgram:
         """The published problem as a linear program with optimum H* (see `ConvexProgram.linear_form`)."""
-        return self._held_program.linear_form()
+        return self.held_program.linear_form()
 
     @property
     def scale(self) -> float:

@@ -81,8 +81,8 @@ class SmoothMargin(SoftmaxParameters):
 
     @property
     def _pass(self) -> SamplePass:
-        scales = {"lam": float(self.lam), "kappa": float(self.kappa), "eta": float(self.eta)}
-        return partial(_margin_pass, n_classes=self.data.n_classes, **scales)
+        lam, kappa, eta = float(self.lam), float(self.kappa), float(self.eta)
+        return partial(_margin_pass, n_classes=self.data.n_classes, lam=lam, kappa=kappa, eta=eta)
 
     def evaluate(self, model: BayesianNetwork) -> float:
         """Smooth margin of a network on the data."""

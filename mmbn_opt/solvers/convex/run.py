@@ -124,8 +124,9 @@ class ConvexRun(Journal):
         facts: dict[str, Any] = {"gamma": None if self.best is None else self.program.best_gamma(self.best)}
         if (table := self.multipliers) is not None:
             self.proof = Proof(self.program.dual_value(table), {"multipliers": int(np.count_nonzero(table))})
-        passed = isinstance(self.program, (SequenceProgram, ConvexPassProgram))
-        published = self.program if passed else self.published
+        published: ConvexProgram | ConvexPassProgram | SequenceProgram | None = self.published
+        if isinstance(self.program, (SequenceProgram, ConvexPassProgram)):
+            published = self.program
         if published is not None and published.is_linear:
             facts |= _published_facts(published, self.best, self.bounds)
             if facts["separable"] and published.strength is not None:
