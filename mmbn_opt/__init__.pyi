@@ -1,6 +1,7 @@
 from mmbn_opt.comparison import Comparison as Comparison
 from mmbn_opt.comparison import compare as compare
-from mmbn_opt.data.block_counts import counting_on as counting_on
+from mmbn_opt.data.block_passes import counting_on as counting_on
+from mmbn_opt.data.block_passes import passes_on as passes_on
 from mmbn_opt.data.datasets import dataset_names as dataset_names
 from mmbn_opt.data.datasets import load_dataset as load_dataset
 from mmbn_opt.data.datasets import load_openml as load_openml

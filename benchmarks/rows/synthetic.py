@@ -41,7 +41,7 @@ def frame(rows: int, seed: int = 0) -> pd.DataFrame:
 
 def apart(script: str, *arguments: str) -> dict[str, Any]:
     """What a script says, with ``--one`` and these arguments, in its last line; printed as well."""
-    done = subprocess.run([sys.executable, script, "--one", *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, script, "--one", *arguments], stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     print(pd.Series(found).to_string(), flush=True)
     return found

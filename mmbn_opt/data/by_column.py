@@ -12,15 +12,24 @@ from numpy.typing import NDArray
 from mmbn_opt._arguments import choice_of, listed, shown
 from mmbn_opt._budget import leave_in_time
 from mmbn_opt.data.discrete import DiscreteDataset, MissingPolicy
-from mmbn_opt.data.findings import Finding, tell
+from mmbn_opt.data.findings import Finding, FindingKind, tell
+from mmbn_opt.data.inspection import feature_findings
 from mmbn_opt.data.mapped import CodeFile, MappedDataset
 from mmbn_opt.data.merging import equal_rows
 from mmbn_opt.data.preparation import Kind, preparation_of
-from mmbn_opt.data.readers.parquet_columns import ParquetColumns
+from mmbn_opt.data.readers.parquet_columns import ParquetColumns, taken
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.exceptions import InputError
 
 __all__ = ["dataset_of_parquet"]
+
+_MOST_CELLS, _ROWS_A_CELL = 65_535, 20
+"""Different cells of a column up to which it is read by them, and rows that each has at the mean then."""
+
+_BY_ROWS = (FindingKind.IDENTIFIER, FindingKind.MANY_STATES)
+"""What cannot be said of a column where each cell has `_ROWS_A_CELL` rows at the mean."""
+
+_ROWS_AT_ONCE = 1 << 16
 
 
 def dataset_of_parquet(
@@ -91,22 +100,87 @@ def _coded(
     file: CodeFile | None,
 ) -> tuple[list[DiscreteVariable], list[NDArray[Any]], list[Finding]]:
     """Variables, codes (in the file, where there is one) and remarks of the features, one after another."""
-    target = str(labels.name)
     variables: list[DiscreteVariable] = []
     columns: list[NDArray[Any]] = []
     remarks: list[Finding] = []
     for j, name in enumerate(features):
         leave_in_time()
-        frame = pd.DataFrame({name: table.column(name)[keep].reset_index(drop=True), target: labels})
         given = {name: kinds[name]} if kinds and name in kinds else None
-        one = preparation_of(frame, target, kinds=given, missing=missing).data
-        variables.append(one.features[0])
+        one, codes, found = _few_cells(table, name, keep, labels, missing, given) or _any_cells(
+            table, name, keep, labels, missing, given
+        )
+        variables.append(one)
         if file is not None:
-            file.write(j, one.codes[:, 0], one.cardinalities[0])
+            file.write(j, codes, one.cardinality)
         else:
-            columns.append(one.codes[:, 0].astype(np.min_scalar_type(one.cardinalities[0] - 1)))
-        remarks += [finding for finding in one.remarks if finding.column == name]
+            columns.append(codes)
+        remarks += found
     return variables, columns, remarks
+
+
+_Coded = tuple[DiscreteVariable, NDArray[np.integer[Any]], list[Finding]]
+
+
+def _any_cells(
+    table: ParquetColumns,
+    name: str,
+    keep: NDArray[np.bool_],
+    labels: pd.Series,
+    missing: MissingPolicy,
+    kinds: Mapping[str, Kind] | None,
+) -> _Coded:
+    """Variable, codes and remarks of a feature, all its cells at once."""
+    target = str(labels.name)
+    frame = pd.DataFrame({name: table.column(name)[keep].reset_index(drop=True), target: labels})
+    one = preparation_of(frame, target, kinds=kinds, missing=missing).data
+    codes = one.codes[:, 0].astype(np.min_scalar_type(one.cardinalities[0] - 1))
+    return one.features[0], codes, [finding for finding in one.remarks if finding.column == name]
+
+
+def _few_cells(
+    table: ParquetColumns,
+    name: str,
+    keep: NDArray[np.bool_],
+    labels: pd.Series,
+    missing: MissingPolicy,
+    kinds: Mapping[str, Kind] | None,
+) -> _Coded | None:
+    """The same from the different cells, with the number of rows of each class; None where there are many of them."""
+    found = table.numbered(name, min(_MOST_CELLS, len(labels) // _ROWS_A_CELL))
+    if found is None:
+        return None
+    cells, numbers = found
+    if missing == "error" and cells.isna().any():
+        return None  # refused with the number of such rows
+    numbers = numbers if missing != "drop" else numbers[keep]
+    target, n_classes, own = str(labels.name), len(labels.cat.categories), labels.cat.codes.to_numpy()
+    times = np.zeros(len(cells) * n_classes, dtype=np.int64)
+    for start in range(0, len(numbers), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        pairs = numbers[rows].astype(np.intp)
+        pairs *= n_classes
+        pairs += own[rows]
+        times += np.bincount(pairs, minlength=len(times))
+    there = np.flatnonzero(times)
+    cell, label = np.divmod(there, n_classes)
+    frame = pd.DataFrame(
+        {
+            name: cells.iloc[cell].reset_index(drop=True),
+            target: pd.Categorical.from_codes(label, labels.cat.categories),
+        }
+    )
+    one = preparation_of(frame, target, kinds=kinds, missing=missing, sample_weight=times[there]).data
+    variable, remarks = one.features[0], [finding for finding in one.remarks if finding.column == name]
+    code_of = np.zeros(len(cells), dtype=np.min_scalar_type(variable.cardinality - 1))
+    code_of[cell] = one.codes[:, 0]
+    if variable.cuts == () or len(np.unique(cell)) == 1 or any(f.kind not in _BY_ROWS for f in remarks):
+        # Something is odd; what it is in words depends on all rows.
+        commas = [name] if any(f.kind is FindingKind.DECIMAL_COMMA for f in remarks) else []
+        whole = pd.DataFrame({name: cells.iloc[numbers].reset_index(drop=True)})
+        remarks = feature_findings(whole, [variable], code_of[numbers][:, None].astype(np.int32), commas)
+    else:
+        remarks = []
+    return variable, taken(code_of, numbers), remarks
 
 
 def _complete(table: ParquetColumns, labels: pd.Series, features: Collection[str]) -> NDArray[np.bool_]:

@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import leave_in_time
-from mmbn_opt.data.block_counts import BLOCK_ROWS, columns_of_block, counted
+from mmbn_opt.data.block_counts import counted
+from mmbn_opt.data.block_passes import BLOCK_ROWS, columns_of_block
 from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.mapped import MappedDataset
 from mmbn_opt.exceptions import SizeLimitError
 
 __all__ = [
     "MAX_TABLE_CELLS",
+    "CountedSets",
     "KeptCounts",
     "contingency",
     "counts_seen",
@@ -142,6 +145,32 @@ class KeptCounts:
             if cells <= _LARGEST_KEPT:
                 self._kept[key] = table
         return table.transpose([key.index(node) for node in nodes])
+
+
+class CountedSets:
+    """`contingency` of data in a file for sets of nodes that are known before: all of them are counted in one pass.
+
+    Parameters
+    ----------
+    data : MappedDataset
+    sets : iterable of sequences of int
+        Each is asked for in whatever order.
+    """
+
+    def __init__(self, data: MappedDataset, sets: Iterable[Sequence[int]]) -> None:
+        keys = list(dict.fromkeys(tuple(sorted(nodes)) for nodes in sets))
+        card = data.cardinalities
+        for key in keys:
+            _refuse_table(data, key, prod(card[node] for node in key))
+        found = counted(data, [np.array(key, dtype=np.int64) for key in keys])
+        self._tables = {
+            key: table.reshape([card[node] for node in key]) for key, table in zip(keys, found, strict=True)
+        }
+
+    def __call__(self, nodes: Sequence[int]) -> FloatArray:
+        """Counts over the joint states of `nodes`, one axis a node."""
+        key = tuple(sorted(nodes))
+        return self._tables[key].transpose([key.index(node) for node in nodes])
 
 
 def narrow_columns(data: DiscreteDataset) -> NDArray[np.unsignedinteger[Any]]:

@@ -1,6 +1,7 @@
 """Discrete data whose codes lie in a file: tables of which only one column fits into memory."""
 
 import os
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ FILE = "codes.npy"
 
 _BLOCK = 1 << 24
 """Codes that are copied at a time."""
+
+_ROWS_AT_ONCE = 1 << 20
 
 
 class MappedDataset(DiscreteDataset):
@@ -53,6 +56,39 @@ class MappedDataset(DiscreteDataset):
             np.array(self.sample_weight[rows]),
             remarks=self.remarks,
         )
+
+    @cached_property
+    def _seen(self) -> tuple[list[int], NDArray[np.int64], NDArray[np.int64]]:
+        """Classes that occur, and the least and the largest code of each feature, from one look at the file."""
+        least = np.full(self.n_features, np.iinfo(np.int64).max)
+        largest = np.full(self.n_features, -1)
+        classes = np.zeros(self.n_classes, dtype=np.bool_)
+        for start in range(0, self.n_samples, _ROWS_AT_ONCE):
+            leave_in_time()
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            codes = self.codes[rows]
+            least, largest = np.minimum(least, codes.min(axis=0)), np.maximum(largest, codes.max(axis=0))
+            classes[self.target_codes[rows]] = True
+        return np.flatnonzero(classes).tolist(), least, largest
+
+    def observed_classes(self) -> list[int]:
+        """Class codes that occur."""
+        return list(self._seen[0])
+
+    def constant_features(self) -> list[int]:
+        """Features with one observed state."""
+        _, least, largest = self._seen
+        return np.flatnonzero(least == largest).tolist()
+
+    def drawn(self, n_samples: int) -> tuple[NDArray[np.intp], DiscreteDataset]:
+        """About so many rows, evenly along the file: their numbers, and they in memory, of one weight.
+
+        Weights sum to the number of all rows. A few runs of neighbours would be read faster; but neighbours are often
+        alike.
+        """
+        count = min(n_samples, self.n_samples)
+        rows = np.arange(count) * self.n_samples // count
+        return rows, replace(self.subset(rows), sample_weight=np.full(count, self.n_samples / count))
 
 
 class CodeFile:

@@ -23,7 +23,7 @@ def to_mof(formulation: Formulation, path: str | Path) -> Path:
     if isinstance(formulation, ParentSetFormulation):
         document = linear_mof(formulation.named_program())
     elif isinstance(formulation, MaxMarginRelaxation):
-        program = formulation.program
+        program = formulation.held_program
         margins, sums, *_ = formulation.dual_rows(
             np.zeros((program.margins.n_samples, program.margins.n_classes)), program.first_point()
         )

@@ -22,6 +22,7 @@ class ProgramKind(Enum):
     NONLINEAR = "nonlinear program"
     CONVEX = "convex program"
     CONVEX_ROWS = "linearly constrained convex program"
+    CONVEX_PASSES = "streamed convex program"
     QUADRATIC = "quadratic margin program"
     SEQUENCE = "margin program over sequences"
 

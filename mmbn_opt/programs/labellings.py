@@ -5,7 +5,7 @@ import numpy as np
 from mmbn_opt._arrays import FloatArray, IntArray
 from mmbn_opt.programs.chain_operator import ChainOperator
 
-__all__ = ["means_of_labellings", "mixed_labellings", "soft_labellings"]
+__all__ = ["means_of_labellings", "mixed_labellings", "soft_labellings", "soft_parts"]
 
 _MIXED = -1.0
 """In the place of gamma: what follows are labellings with their weights."""
@@ -20,6 +20,20 @@ def soft_labellings(w: FloatArray, gamma: float, tau: float) -> FloatArray:
     [5.0, 0.1, 0.5, -1.0]
     """
     return np.concatenate([[gamma, tau], w])
+
+
+def soft_parts(y: FloatArray, n_parameters: int) -> tuple[float, float, FloatArray] | None:
+    """Gamma, temperature and parameters that `soft_labellings` wrote down; None where these are no such numbers.
+
+    Examples
+    --------
+    >>> soft_parts(np.array([5.0, 0.1, 0.5]), 1), soft_parts(np.array([5.0, 0.0, 0.5]), 1)
+    ((5.0, 0.1, array([0.5])), None)
+    """
+    if len(y) != 2 + n_parameters or not np.isfinite(y).all():
+        return None
+    gamma, tau = float(y[0]), float(y[1])
+    return (gamma, tau, y[2:]) if gamma >= 0.0 and tau > 0.0 else None
 
 
 def mixed_labellings(starts: IntArray, sequences: IntArray, weights: FloatArray, paths: list[IntArray]) -> FloatArray:
@@ -58,11 +72,10 @@ def means_of_labellings(chains: ChainOperator, y: FloatArray) -> tuple[float, Fl
     nothing = 0.0, np.zeros(chains.n_parameters)
     if len(y) and y[0] == _MIXED:
         return _means_of_mixture(chains, y[1:])
-    if len(y) != 2 + chains.n_parameters or not np.isfinite(y).all():
+    parts = soft_parts(y, chains.n_parameters)
+    if parts is None:
         return nothing
-    gamma, tau, w = float(y[0]), float(y[1]), y[2:]
-    if not (gamma >= 0.0 and tau > 0.0):
-        return nothing
+    gamma, tau, w = parts
     soft = chains.soft(w, gamma, tau)
     return chains.missed(soft.marginals), chains.own - soft.features
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from mmbn_opt._arguments import shown
 from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import leave_in_time
-from mmbn_opt.data.counts import KeptCounts
+from mmbn_opt.data.counts import CountedSets, KeptCounts, narrow_columns
 from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.mapped import MappedDataset
 from mmbn_opt.exceptions import SizeLimitError
 from mmbn_opt.networks.candidates import CandidateParents
 from mmbn_opt.networks.network import estimate_log_cpt
@@ -112,12 +113,29 @@ class MarginTables:
 
     @classmethod
     def build(
-        cls, data: DiscreteDataset, candidates: CandidateParents, smoothing: Smoothing, *, binary: bool
+        cls,
+        data: DiscreteDataset,
+        candidates: CandidateParents,
+        smoothing: Smoothing,
+        *,
+        binary: bool,
+        samples: DiscreteDataset | None = None,
     ) -> "MarginTables":
-        """Tables for every column of `candidates`; `data` should be aggregated."""
+        """Tables for every column of `candidates`, counted from `data`, which should be aggregated.
+
+        `samples` are what looks them up: those of `data`, or a part of them.
+        """
         sizes = cls.block_sizes(data, candidates)
-        count = KeptCounts(data)
-        lookup = EntryLookup.of(data, candidates, sizes, count.columns)
+        samples = data if samples is None else samples
+        count: CountedSets | KeptCounts
+        if isinstance(data, MappedDataset):
+            families = [candidates.columns[int(column)] for column in np.flatnonzero(sizes)]
+            count = CountedSets(data, [(*parents, node) for node, parents in families])
+            columns = narrow_columns(samples)
+        else:
+            count = KeptCounts(data)
+            columns = count.columns if samples is data else narrow_columns(samples)
+        lookup = EntryLookup.of(data, candidates, sizes, columns)
         # Entry 0: columns that are the same for every class.
         table = np.zeros((1 + int(sizes.sum()), data.n_classes))
         for column, (node, parents) in enumerate(candidates.columns):
@@ -126,7 +144,7 @@ class MarginTables:
             leave_in_time()
             start = int(lookup.first_row[column])
             table[start : start + int(sizes[column])] = cls._block(data, node, parents, smoothing, count, binary=binary)
-        return cls(binary, table, lookup, data.target_codes.astype(np.int32), data.sample_weight)
+        return cls(binary, table, lookup, samples.target_codes.astype(np.int32), samples.sample_weight)
 
     @staticmethod
     def block_sizes(data: DiscreteDataset, candidates: CandidateParents) -> NDArray[np.int64]:
@@ -171,7 +189,7 @@ class MarginTables:
         node: int,
         parents: Sequence[int],
         smoothing: Smoothing,
-        count: KeptCounts,
+        count: CountedSets | KeptCounts,
         *,
         binary: bool,
     ) -> FloatArray:
@@ -195,6 +213,23 @@ class MarginTables:
             return self
         ratio = self.table[:, 0] - self.table[:, 1]
         return replace(self, binary=True, table=np.stack([ratio, -ratio], axis=1))
+
+    def without_samples(self) -> "MarginTables":
+        """The tables alone."""
+        lookup = self.lookup.of_samples(np.zeros(0, dtype=np.intp))
+        return replace(self, lookup=lookup, labels=self.labels[:0], weight=self.weight[:0])
+
+    def with_samples(self, columns: NDArray[np.unsignedinteger[Any]], weight: FloatArray) -> "MarginTables":
+        """The tables as other samples look them up.
+
+        Parameters
+        ----------
+        columns : unsigned array (n_nodes, n_samples)
+            Their codes, the class last.
+        weight : float64 array (n_samples,)
+        """
+        lookup = self.lookup._replace(codes=columns)
+        return replace(self, lookup=lookup, labels=columns[-1].astype(np.int32), weight=weight)
 
     def sampled(self, count: int, gamma: float | FloatArray) -> tuple["MarginTables", float | FloatArray]:
         """The same tables for about `count` of the samples, drawn evenly along their order and in proportion to weight.

@@ -1,22 +1,26 @@
 """Every score, defined once: what an optimizer claims is checked against these functions."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mmbn_opt._arguments import is_number
 from mmbn_opt._arrays import FloatArray
+from mmbn_opt.data.block_passes import block_sums, cells_of
 from mmbn_opt.data.counts import MAX_TABLE_CELLS, contingency, counts_seen, joint_codes, n_log_n
 from mmbn_opt.data.discrete import DiscreteDataset
+from mmbn_opt.data.mapped import MappedDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.network import BayesianNetwork
 from mmbn_opt.networks.posterior import MANY_ROWS
 from mmbn_opt.networks.smoothing import Laplace, Smoothing, as_smoothing
 from mmbn_opt.networks.structure import Structure
+from mmbn_opt.scores.row_sums import RowNumbers, ScoresRows, cut_off, margins_of, summed
 
 __all__ = [
     "DecomposableScore",
@@ -54,30 +58,40 @@ def log_odds(p: float) -> float:
     return float(np.log(p) - np.log1p(-p))
 
 
-def log_margins(network: BayesianNetwork, data: DiscreteDataset) -> FloatArray:
+def log_margins(network: ScoresRows, data: DiscreteDataset) -> FloatArray:
     """``log P(c_m, x_m) - max_{c != c_m} log P(c, x_m)``, shape (n_samples,) (Peharz & Pernkopf 2012, eq. 8)."""
     codes, margins = network.encode(data), np.empty(data.n_samples)
     for start in range(0, data.n_samples, _BLOCK_ROWS):
         block = slice(start, start + _BLOCK_ROWS)
-        joint, labels = network.log_joint(codes[block]), data.target_codes[block]
-        rows = np.arange(len(labels))
-        own = joint[rows, labels]
-        joint[rows, labels] = -np.inf
-        margins[block] = own - joint.max(axis=1)
+        margins[block] = margins_of(network.log_joint(codes[block]), data.target_codes[block])
     return margins
 
 
 def soft_margin(
     network: BayesianNetwork,
     data: DiscreteDataset,
-    gamma: float | FloatArray,
-    margin_weight: float | FloatArray = 1.0,
+    gamma: float | FloatArray | RowNumbers,
+    margin_weight: float | FloatArray | RowNumbers = 1.0,
 ) -> float:
     """``sum_m v_m n_m min(log d_m, gamma_m)`` in nats (Peharz & Pernkopf 2012, eq. 9, where v = 1).
 
     `gamma` and the weight v of the margin are one number for all rows, or one a row.
     """
-    return float((data.sample_weight * margin_weight) @ np.minimum(log_margins(network, data), gamma))
+    if isinstance(data, MappedDataset):
+        return summed(network, data, partial(_cut_margins, gamma=gamma, margin_weight=margin_weight))
+    cut = cut_off(log_margins(network, data), data.target_codes, slice(None), gamma, margin_weight)
+    return float(data.sample_weight @ cut)
+
+
+def _cut_margins(
+    joint: FloatArray,
+    labels: NDArray[np.integer[Any]],
+    rows: slice,
+    *,
+    gamma: float | FloatArray | RowNumbers,
+    margin_weight: float | FloatArray | RowNumbers,
+) -> FloatArray:
+    return cut_off(margins_of(joint, labels), labels, rows, gamma, margin_weight)
 
 
 def smooth_margin(
@@ -90,16 +104,21 @@ def smooth_margin(
     ``1 - 2 kappa``, then ``1 - (y - 1)^2 / (4 kappa)``, and 1 from ``y = 1`` on. With ``eta=inf`` the maximum itself,
     with ``kappa=0`` the hinge ``min(1, y)`` itself.
     """
-    joint = network.log_joint(network.encode(data))
-    rows = np.arange(data.n_samples)
-    own = joint[rows, data.target_codes]
-    joint[rows, data.target_codes] = -np.inf
+    return summed(network, data, partial(_smooth_hinges, lam=lam, kappa=kappa, eta=eta))
+
+
+def _smooth_hinges(
+    joint: FloatArray, labels: NDArray[np.integer[Any]], rows: slice, *, lam: float, kappa: float, eta: float
+) -> FloatArray:
+    every = np.arange(len(labels))
+    own = joint[every, labels]
+    joint[every, labels] = -np.inf
     rival = joint.max(axis=1) if np.isinf(eta) else np.logaddexp.reduce(eta * joint, axis=1) / eta
     y = lam * (own - rival)
-    hinge = np.minimum(y + kappa, 1.0)
+    hinge: FloatArray = np.minimum(y + kappa, 1.0)
     corner = (y > 1 - 2 * kappa) & (y < 1)
     hinge[corner] = 1 - (y[corner] - 1) ** 2 / (4 * kappa) if kappa > 0 else hinge[corner]
-    return float(data.sample_weight @ hinge)
+    return hinge
 
 
 def binary_log_margins(structure: Structure, data: DiscreteDataset, smoothing: float | Smoothing = 1.0) -> FloatArray:
@@ -108,17 +127,22 @@ def binary_log_margins(structure: Structure, data: DiscreteDataset, smoothing: f
     Peharz & Pernkopf 2012, eq. 20-21. The merged class has, in the class node, the pseudo-count of all the classes
     that it merges, so that two classes give exactly `log_margins`.
     """
-    prior = as_smoothing(smoothing)
-    c = structure.class_index
     margins = np.zeros(data.n_samples)
+    for features, table in _against_rest(structure, data, as_smoothing(smoothing)):
+        margins += table[joint_codes(data, features), data.target_codes]
+    return margins
+
+
+def _against_rest(
+    structure: Structure, data: DiscreteDataset, prior: Smoothing
+) -> Iterator[tuple[list[int], FloatArray]]:
+    """Features of each factor that tells classes apart, and what a state of theirs adds to the margin of each class."""
+    c = structure.class_index
     for node, parents in enumerate(structure.parents):
         own, rest = one_against_rest_log_cpt(data, node, parents, prior)
-        if own is None or rest is None:
-            continue
-        others = [p for p in parents if p != c]
-        code = joint_codes(data, others if node == c else [*others, node])
-        margins += (own - rest)[code, data.target_codes]
-    return margins
+        if own is not None and rest is not None:
+            others = [p for p in parents if p != c]
+            yield others if node == c else [*others, node], own - rest
 
 
 def one_against_rest_log_cpt(
@@ -167,36 +191,66 @@ def _log_ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 def binary_soft_margin(
     structure: Structure,
     data: DiscreteDataset,
-    gamma: float | FloatArray,
+    gamma: float | FloatArray | RowNumbers,
     smoothing: float | Smoothing = 1.0,
-    margin_weight: float | FloatArray = 1.0,
+    margin_weight: float | FloatArray | RowNumbers = 1.0,
 ) -> float:
     """``sum_m v_m n_m min(log of the binary margin, gamma_m)`` in nats (Peharz & Pernkopf 2012, section 5).
 
     `gamma` and the weight v of the margin are one number for all rows, or one a row.
     """
-    return float(
-        (data.sample_weight * margin_weight) @ np.minimum(binary_log_margins(structure, data, smoothing), gamma)
-    )
+    if isinstance(data, MappedDataset):
+        tables = list(_against_rest(structure, data, as_smoothing(smoothing)))
+        cut = partial(cut_off, gamma=gamma, margin_weight=margin_weight)
+        work = partial(_binary_sum_of_block, tables=tables, card=data.cardinalities, cut=cut)
+        return float(block_sums(data, work)[0])
+    margins = binary_log_margins(structure, data, smoothing)
+    return float(data.sample_weight @ cut_off(margins, data.target_codes, slice(None), gamma, margin_weight))
+
+
+def _binary_sum_of_block(
+    columns: NDArray[np.unsignedinteger[Any]],
+    start: int,
+    *,
+    tables: Sequence[tuple[list[int], FloatArray]],
+    card: Sequence[int],
+    cut: Callable[[FloatArray, NDArray[np.integer[Any]], slice], FloatArray],
+) -> list[FloatArray]:
+    labels = columns[-1].astype(np.intp)
+    margins = np.zeros(len(labels))
+    for features, table in tables:
+        margins += table[cells_of(columns, features, card), labels]
+    return [np.asarray(cut(margins, labels, slice(start, start + len(labels))).sum())]
 
 
 def conditional_log_likelihood(network: BayesianNetwork, data: DiscreteDataset) -> float:
     """``sum_m n_m log P(c_m | x_m)`` in nats."""
-    joint = network.log_joint(network.encode(data))
-    own = joint[np.arange(data.n_samples), data.target_codes]
-    return float(data.sample_weight @ (own - np.logaddexp.reduce(joint, axis=1)))
+    return summed(network, data, _log_posteriors)
+
+
+def _log_posteriors(joint: FloatArray, labels: NDArray[np.integer[Any]], rows: slice) -> FloatArray:
+    own = joint[np.arange(len(labels)), labels]
+    found: FloatArray = own - np.logaddexp.reduce(joint, axis=1)
+    return found
 
 
 def classification_rate(network: BayesianNetwork, data: DiscreteDataset) -> float:
     """Weighted share of samples whose most probable class is their own; the first class wins a tie."""
-    predicted = np.argmax(network.log_joint(network.encode(data)), axis=1)
-    return float(data.sample_weight @ (predicted == data.target_codes) / data.total_weight)
+    return summed(network, data, _hits) / data.total_weight
+
+
+def _hits(joint: FloatArray, labels: NDArray[np.integer[Any]], rows: slice) -> FloatArray:
+    return np.asarray(np.argmax(joint, axis=1) == labels, dtype=np.float64)
 
 
 def log_likelihood(network: BayesianNetwork, data: DiscreteDataset) -> float:
     """``sum_m n_m log P(c_m, x_m)`` in nats."""
-    joint = network.log_joint(network.encode(data))
-    return float(data.sample_weight @ joint[np.arange(data.n_samples), data.target_codes])
+    return summed(network, data, _log_joints)
+
+
+def _log_joints(joint: FloatArray, labels: NDArray[np.integer[Any]], rows: slice) -> FloatArray:
+    own: FloatArray = joint[np.arange(len(labels)), labels]
+    return own
 
 
 def family_score(

@@ -87,6 +87,7 @@ AUTO_RULES: tuple[AutoRule, ...] = (
     AutoRule(ProgramKind.MIXED_INTEGER, "any size", "highs"),
     AutoRule(ProgramKind.CONVEX, "any size", "convex"),
     AutoRule(ProgramKind.CONVEX_ROWS, "any size", "clarabel"),
+    AutoRule(ProgramKind.CONVEX_PASSES, "any size", "first_order"),
     AutoRule(ProgramKind.QUADRATIC, "any size", "proximal_newton"),
     AutoRule(
         ProgramKind.SEQUENCE,

@@ -7,6 +7,7 @@ from typing import Any
 from mmbn_opt._arguments import check_arguments, shown
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.formulations.base import Formulation
+from mmbn_opt.formulations.checks import in_time
 from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.result import Certificate, Check, Result
 from mmbn_opt.results.status import BoundKind, TerminationStatus
@@ -82,23 +83,25 @@ def certify_run(
     reproved: "ReprovedBound | None" = None,
 ) -> Certificate:
     """Checks of a model together with the claims of the run that found it."""
-    value = formulation.evaluate(model)
-    reported = bounds.primal_bound
-    violation = formulation.infeasibility(model)
-    if violation > 0:
-        agrees = reported is None
-        objective = f"{value:.6f} recomputed, but the constraints are violated by {violation:.3g}: no bound"
-    else:
-        agrees = reported is not None and abs(value - reported) <= OBJECTIVE_TOLERANCE * max(1.0, abs(value))
-        objective = f"{value:.6f} recomputed from {formulation.source_in_words}, {_number(reported)} reported"
     checks = [
         *formulation.check(model),
-        Check("objective", agrees, objective),
+        *in_time("objective", lambda: _check_objective(model, formulation, bounds.primal_bound)),
         *extra,
         *_check_bounds(bounds, formulation, bound_source, reproved),
         _check_trace(trace, bounds),
     ]
     return Certificate((*checks, _check_status(bounds, status, tolerances, Certificate(tuple(checks)).failures)))
+
+
+def _check_objective(model: Any, formulation: Formulation, reported: float | None) -> Check:
+    """Whether the objective that was reported is what the data say of the model."""
+    value, violation = formulation.evaluate(model), formulation.infeasibility(model)
+    if violation > 0:
+        told = f"{value:.6f} recomputed, but the constraints are violated by {violation:.3g}: no bound"
+        return Check("objective", reported is None, told)
+    agrees = reported is not None and abs(value - reported) <= OBJECTIVE_TOLERANCE * max(1.0, abs(value))
+    told = f"{value:.6f} recomputed from {formulation.source_in_words}, {_number(reported)} reported"
+    return Check("objective", agrees, told)
 
 
 def _distance(model: Any, formulation: Formulation) -> tuple[Check, ...]:

@@ -103,11 +103,11 @@ def distance_to_optimum(
     within 0.0... % of the global optimum (value 20, bound ..., best known 20)
     """
     check_arguments(distance_to_optimum, locals())
-    if solver is not None and not solver.accepts & formulation.kinds:
-        told = "" if formulation.kinds & {ProgramKind.CONVEX} else " with linear rows on log-parameters"
+    program = formulation.held_program
+    if solver is not None and program.kind not in solver.accepts:
+        told = "" if program.kind is ProgramKind.CONVEX else " with linear rows on log-parameters"
         raise InputError(f"{solver.name} solves no convex programs{told}; leave solver out, or choose from solvers().")
     start = formulation.encode(model)
-    program = formulation.program
     engine = replace(solver or _engine_for(program), time_limit=time_limit, rel_gap=rel_gap)
     answer = engine.solve(program, start=start)
     dual, best = answer.bounds.dual_bound, answer.bounds.primal_bound

@@ -9,6 +9,7 @@ from typing import Any
 
 from mmbn_opt._budget import now, until_interrupted
 from mmbn_opt._lazy import delegate
+from mmbn_opt.data.block_passes import as_here
 from mmbn_opt.formulations.base import Formulation
 from mmbn_opt.results.bounds import ObjectiveBounds
 from mmbn_opt.results.result import Result
@@ -33,6 +34,7 @@ class _Course:
 
     def __init__(self, job: Job) -> None:
         self.job = job
+        self._as_here = as_here()
         self.ended = threading.Event()
         self.result: Result | None = None
         self.error: BaseException | None = None
@@ -48,7 +50,8 @@ class _Course:
 
     def _go(self) -> None:
         try:
-            self.result = self.job.execute()
+            with self._as_here():
+                self.result = self.job.execute()
         except BaseException as error:
             self.error = error
         finally:

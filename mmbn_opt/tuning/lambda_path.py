@@ -193,7 +193,7 @@ class _Walk:
     def __init__(self, relaxation: MaxMarginRelaxation, train: NDArray[np.intp], held: NDArray[np.intp]) -> None:
         self._part = replace(relaxation, data=relaxation.data.subset(train))
         self._test = relaxation.data.subset(held)
-        self._program = self._part.program
+        self._program = self._part.held_program
         self._w: FloatArray = self._part.encode(self._part.maximum_likelihood)
         self._y: FloatArray | None = None
 

@@ -193,7 +193,8 @@ for name in solvers.__all__:
 ELSEWHERE = {
     "compare": "each run is a process of its own; its settings are those of `solve` (B15)",
     "load_openml": "asks the network",
-    "counting_on": "takes the client of a cluster: tests/data/test_counting_on_dask.py",
+    "counting_on": "takes the client of a cluster: tests/data/test_passes_on_dask.py",
+    "passes_on": "takes the client of a cluster: tests/data/test_passes_on_dask.py",
     "Comparison": "made by compare",
     "TradeOff": "made by trade_off",
     "TradeOffPoint": "made by trade_off",

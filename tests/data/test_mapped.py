@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import mmbn_opt as mm
-from mmbn_opt.data import block_counts, counts
+from mmbn_opt.data import block_counts, block_passes, counts
 from mmbn_opt.data.mapped import MappedDataset
 from mmbn_opt.data.samples import Samples
 
@@ -33,8 +33,8 @@ def both(frame: pd.DataFrame, folder: Path, **how: object) -> tuple[mm.DiscreteD
 
 @pytest.fixture
 def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counts, "BLOCK_ROWS", 64)
-    monkeypatch.setattr(block_counts, "BLOCK_ROWS", 64)
+    for module in (block_passes, block_counts, counts):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 64)
 
 
 def test_the_file_holds_the_rows_as_they_came_in_a_byte_each(tmp_path: Path) -> None:

@@ -6,18 +6,43 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mmbn_opt._arguments import listed, shown
+from mmbn_opt._budget import leave_in_time
 from mmbn_opt.data.columns import left_out
 from mmbn_opt.data.readers.arrow_types import refuse_nested, with_plain_types
 from mmbn_opt.data.readers.limits import refuse_beyond_memory
 from mmbn_opt.data.readers.names import refuse_bad_names
 from mmbn_opt.exceptions import FormatError, InputError, MissingDependencyError
 
-__all__ = ["ParquetColumns"]
+__all__ = ["ParquetColumns", "taken"]
 
 _ENDINGS = (".parquet", ".pq")
+
+_GLANCE = 4096
+"""Rows in which all cells of a column have mostly come."""
+
+_ROWS_AT_ONCE = 1 << 16
+
+
+def taken(
+    table: NDArray[Any], numbers: NDArray[np.unsignedinteger[Any]], out: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """``table[numbers]`` of very many numbers, without wide copies of them.
+
+    Examples
+    --------
+    >>> taken(np.array([5, 7]), np.array([1, 0, 1], dtype=np.uint8)).tolist()
+    [7, 5, 7]
+    """
+    found = np.empty(len(numbers), dtype=table.dtype) if out is None else out
+    for start in range(0, len(numbers), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        found[rows] = table[numbers[rows]]
+    return found
 
 
 class ParquetColumns:
@@ -69,17 +94,66 @@ class ParquetColumns:
 
     def column(self, name: str) -> pd.Series:
         """One column of all files, its cells as `read_table` would give them."""
+        refuse_beyond_memory(self._source, f"column {shown(name)}", self.n_rows, 0)
+        return self._series(name, [self._plain(name, source, file) for source, file in self._files])
+
+    def numbered(self, name: str, most: int) -> tuple[pd.Series, NDArray[np.unsignedinteger[Any]]] | None:
+        """The different cells of a column, as `column` has them, and for each row the number of its cell.
+
+        A file is in memory at a time. None where there are more than `most` different cells, or where it cannot be
+        told which are equal.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pd.DataFrame({"a": ["x", None, "x", "y"]}).to_parquet(f"{folder}/rows.parquet")
+        ...     cells, numbers = ParquetColumns(folder).numbered("a", 10)
+        ...     cells.tolist(), numbers.tolist()
+        (['x', 'y', None], [0, 2, 0, 1])
+        """
+        tables, parts = [], []
+        for source, file in self._files:
+            leave_in_time()
+            table = self._plain(name, source, file)
+            found = _first_rows(table.column(table.column_names.index(name)), most)
+            if found is None:
+                return None
+            first, numbers = found
+            tables.append(table.take(first))
+            parts.append(numbers)
+        cells = self._series(name, tables)
+        try:
+            which, known = pd.factorize(cells, use_na_sentinel=False)
+        except TypeError:  # cells that are no labels; who makes states of them says which
+            return None
+        if len(known) > most:
+            return None
+        which = np.asarray(which, dtype=np.min_scalar_type(max(0, len(known) - 1)))
+        done = 0
+        every: NDArray[np.unsignedinteger[Any]] = np.empty(self.n_rows, dtype=which.dtype)
+        ends = np.cumsum([0, *(table.num_rows for table in tables)])
+        for begin, end, numbers in zip(ends[:-1], ends[1:], parts, strict=True):
+            taken(which[begin:end], numbers, every[done : done + len(numbers)])
+            done += len(numbers)
+        _, first_of = np.unique(which, return_index=True)
+        distinct: pd.Series = cells.iloc[first_of].reset_index(drop=True)
+        return distinct, every
+
+    @staticmethod
+    def _plain(name: str, source: str, file: Any) -> Any:
+        """One column of one file."""
+        try:
+            table = file.read(columns=[name])
+            table.validate(full=True)
+        except Exception as error:
+            raise ParquetColumns._damaged(source, error) from error
+        return with_plain_types(table, source)
+
+    def _series(self, name: str, parts: list[Any]) -> pd.Series:
+        """A column of several tables as pandas has it."""
         import pyarrow
 
-        refuse_beyond_memory(self._source, f"column {shown(name)}", self.n_rows, 0)
-        parts = []
-        for source, file in self._files:
-            try:
-                table = file.read(columns=[name])
-                table.validate(full=True)
-            except Exception as error:
-                raise self._damaged(source, error) from error
-            parts.append(with_plain_types(table, source))
         try:
             table = pyarrow.concat_tables(parts, promote_options="permissive").unify_dictionaries()
         except pyarrow.ArrowException as error:
@@ -201,3 +275,34 @@ class ParquetColumns:
                 "Write the table without partitions."
             )
         return found
+
+
+def _first_rows(column: Any, most: int) -> tuple[NDArray[np.intp], NDArray[np.unsignedinteger[Any]]] | None:
+    """Of each different cell the number of its first row, and for each row the number of its cell."""
+    import pyarrow
+
+    try:
+        coded = column.dictionary_encode().unify_dictionaries()
+    except pyarrow.ArrowException:  # a type of pandas' own
+        return None
+    n_cells = len(coded.chunk(0).dictionary) if coded.num_chunks else 0
+    if n_cells > most:
+        return None
+    # The last number stands for missing cells.
+    numbers = np.empty(len(column), dtype=np.min_scalar_type(n_cells))
+    first, done = np.full(n_cells + 1, len(column), dtype=np.intp), 0
+    for chunk in coded.chunks:
+        codes = numbers[done : done + len(chunk)]
+        codes[:] = chunk.indices.fill_null(n_cells).to_numpy(zero_copy_only=False)
+        for part in (slice(_GLANCE), slice(_GLANCE, None)):
+            if (first == len(column)).any():
+                own = np.full_like(first, len(column))
+                rows = np.arange(done, done + len(codes))[part][::-1]
+                own[codes[part][::-1]] = rows  # of equal ones the last, which is the first row
+                first = np.minimum(first, own)
+        done += len(codes)
+    # Categories that are declared and do not occur have no row.
+    there = first < len(column)
+    if not there[:-1].all():
+        taken((np.cumsum(there) - 1).clip(min=0).astype(numbers.dtype), numbers.copy(), numbers)
+    return first[there], numbers

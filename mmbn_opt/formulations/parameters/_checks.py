@@ -65,10 +65,10 @@ def check_renormalization(model: Model) -> Check:
     return Check("renormalization", None, f"{allowed}; {detail} (best effort)")
 
 
-def check_degeneracy(smallest_margin: float, scale: str) -> Check:
+def check_degeneracy(scale: str, *, separates: bool) -> Check:
     """What the published problem has to say of its optimum; `scale` names what only rescales it."""
     note = f"the published problem is a linear program in disguise: {scale} only rescales its optimal classifiers"
-    if smallest_margin <= 0:
+    if not separates:
         return Check("degeneracy", None, f"{note}, and they need not be unique")
     cure = 'use normalization="hybrid" or "floor"'
     if scale == "gamma":

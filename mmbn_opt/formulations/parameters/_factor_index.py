@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._arrays import FloatArray, IntArray
-from ...data.counts import joint_codes
+from ...data.counts import contingency, joint_codes
 from ...data.discrete import DiscreteDataset
+from ...networks.smoothing import Smoothing
 from ...networks.structure import Structure
 from ...programs.margin_operator import MarginOperator
 
@@ -85,6 +86,15 @@ class ParameterLayout:
             blocks.append(cube.swapaxes(1, 2).reshape(-1, self.card[c]))
         return np.concatenate(blocks).astype(np.intp)
 
+    def smoothed_counts(self, data: DiscreteDataset, prior: Smoothing) -> FloatArray:
+        """Counts of the entries with what smoothing adds to each, shape (size,)."""
+        blocks = []
+        for node in self.nodes:
+            rows, states = self.shape(node)
+            counts = contingency(data, [*self.structure.parents[node], node]).reshape(rows, states)
+            blocks.append((counts + prior.per_cell(states, rows)).ravel())
+        return np.concatenate(blocks)
+
 
 @dataclass(frozen=True, eq=False)
 class FactorIndex:
@@ -142,6 +152,16 @@ class FactorIndex:
         """Number of rows."""
         return len(self.labels)
 
+    def margins(self, n_factor_rows: int, gather: NDArray[np.intp]) -> MarginOperator:
+        """Margins of the samples as a linear operator on parameters that `gather` finds."""
+        import scipy.sparse as sp
+
+        n_patterns = int(self.start[-1])
+        widths = np.diff(self.rows_ptr) // np.maximum(np.diff(self.start), 1)
+        ends = np.concatenate([[0], np.cumsum(np.repeat(widths, np.diff(self.start)))])
+        patterns = sp.csr_array((np.ones(len(self.rows)), self.rows, ends), shape=(n_patterns, n_factor_rows))
+        return MarginOperator(self.index, self.start, patterns, gather, self.labels, self.weight)
+
 
 def _dense(code: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Codes renumbered without gaps, and the old code of each new one, ascending."""
@@ -159,17 +179,4 @@ def _dense(code: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 def margin_operator(layout: ParameterLayout, merged: DiscreteDataset) -> MarginOperator:
     """Margins of merged samples as a linear operator on the parameters of a layout."""
-    import scipy.sparse as sp
-
-    index = FactorIndex.build(layout, merged)
-    n_patterns = int(index.start[-1])
-    widths = np.diff(index.rows_ptr) // np.maximum(np.diff(index.start), 1)
-    patterns = sp.csr_array(
-        (
-            np.ones(len(index.rows)),
-            index.rows,
-            np.concatenate([[0], np.cumsum(np.repeat(widths, np.diff(index.start)))]),
-        ),
-        shape=(n_patterns, layout.factor_starts[-1]),
-    )
-    return MarginOperator(index.index, index.start, patterns, layout.gather, index.labels, index.weight)
+    return FactorIndex.build(layout, merged).margins(layout.factor_starts[-1], layout.gather)

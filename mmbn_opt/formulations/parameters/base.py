@@ -22,10 +22,13 @@ from ..base import DiscreteFormulation
 from ..given_starts import given_model, given_structure
 from ._factor_index import ParameterLayout
 
-__all__ = ["StructureParameters"]
+__all__ = ["HELD_MARGINS", "StructureParameters"]
 
 MAX_MARGINS = 100_000_000
 """Most pairs of a sample and a class: methods that keep a multiplier for each hold several tables of 0.8 GB then."""
+
+HELD_MARGINS = 2_000_000
+"""Pairs of a sample and a class of data in a file up to which a number for each is held: 16 MB a table."""
 
 
 @dataclass(frozen=True, eq=False)

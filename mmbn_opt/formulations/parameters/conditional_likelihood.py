@@ -1,7 +1,7 @@
 """Discriminative parameters by conditional likelihood."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +14,9 @@ from ...programs.margin_operator import MarginOperator
 from ...programs.nonlinear import NonlinearProgram
 from ...results.status import BoundKind
 from ...scores.predictive import conditional_log_likelihood
-from ._factor_index import FactorIndex, margin_operator
+from ._factor_index import FactorIndex
+from ._margin_passes import MarginsInBlocks, margins_of
+from ._softmax_objective import SamplePass
 from .softmax import SoftmaxParameters
 
 __all__ = ["ConditionalLikelihood"]
@@ -68,8 +70,8 @@ class ConditionalLikelihood(SoftmaxParameters):
     bound_kind: ClassVar[BoundKind] = BoundKind.RELAXATION
 
     @cached_property
-    def _margins(self) -> MarginOperator:
-        return margin_operator(self.layout, self.merged)
+    def _margins(self) -> MarginOperator | MarginsInBlocks:
+        return margins_of(self.layout, self.merged)
 
     def _build(self, kind: ProgramKind) -> NonlinearProgram:
         """Minus the objective with its gradient and its bound; `monitor` is there with validation data."""
@@ -97,16 +99,23 @@ class ConditionalLikelihood(SoftmaxParameters):
     def _upper(self) -> float:
         return 0.0
 
-    def _pass(self, index: FactorIndex, table: FloatArray, part: slice, gradient: FloatArray | None) -> FloatArray:
-        from ._softmax_kernels import posterior_pass
-
-        return np.array(
-            posterior_pass(
-                index.index, index.start, table, index.labels, index.weight, self.data.n_classes, part.start, part.stop,
-                table if gradient is None else gradient, gradient is not None,
-            )
-        )  # fmt: skip
+    @property
+    def _pass(self) -> SamplePass:
+        return partial(_posterior_pass, n_classes=self.data.n_classes)
 
     def evaluate(self, model: BayesianNetwork) -> float:
         """Conditional log-likelihood of a network on the data, in nats."""
         return conditional_log_likelihood(model, self.data)
+
+
+def _posterior_pass(
+    index: FactorIndex, table: FloatArray, part: slice, gradient: FloatArray | None, *, n_classes: int
+) -> FloatArray:
+    from ._softmax_kernels import posterior_pass
+
+    return np.array(
+        posterior_pass(
+            index.index, index.start, table, index.labels, index.weight, n_classes, part.start, part.stop,
+            table if gradient is None else gradient, gradient is not None,
+        )
+    )  # fmt: skip

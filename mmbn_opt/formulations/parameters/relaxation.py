@@ -3,25 +3,29 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._arguments import check_fields, checked_number, is_number
 from ..._arrays import FloatArray
-from ...data.counts import contingency
+from ...data.mapped import MappedDataset
 from ...exceptions import InputError
 from ...networks.log_linear import LogLinearClassifier
 from ...networks.network import BayesianNetwork
 from ...networks.smoothing import as_smoothing
 from ...programs.base import ProgramKind, ProgramSize
 from ...programs.convex import ConvexProgram
+from ...programs.convex_passes import ConvexPassProgram
 from ...programs.log_rows import LogRows
 from ...programs.mixed_integer import MixedIntegerProgram
 from ...results.duals import DualRows
 from ...results.result import Check
 from ...results.status import BoundKind, Sense
+from ...scores.predictive import log_margins
+from ...scores.row_sums import margins_of, summed
 from ..base import Start
 from ..checks import in_time
 from ..given_values import given_values
@@ -35,7 +39,8 @@ from ._checks import (
 )
 from ._dual_rows import entry_names, limit_rows, margin_rows, table_rows
 from ._factor_index import margin_operator
-from .base import StructureParameters
+from ._margin_passes import MarginsInBlocks
+from .base import HELD_MARGINS, StructureParameters
 from .log_entries import ParameterConstraint, kept_point, largest_violation, linear_rows
 
 __all__ = ["MaxMarginRelaxation", "Normalization"]
@@ -137,6 +142,9 @@ class MaxMarginRelaxation(StructureParameters):
         super().__post_init__()
         object.__setattr__(self, "constraints", tuple(self.constraints))
         _ = self.log_rows  # checks names
+        if self.B is not None and self._by_passes:
+            told = "B asks for the best margin of all samples at once, and so many are not held of data in a file"
+            raise InputError(f"{told} (codes_in). Give gamma.")
         if self.normalization != "published":
             most = max(self.data.cardinalities[v] for v in self.layout.nodes)
             if not is_number(self.min_prob) or not 0 < self.min_prob < 1 / most:
@@ -180,8 +188,16 @@ class MaxMarginRelaxation(StructureParameters):
 
     @property
     def kinds(self) -> frozenset[ProgramKind]:
-        """With constraints, the kind that has linear rows."""
-        return self.emits if self.log_rows is None else frozenset({ProgramKind.CONVEX_ROWS})
+        """With constraints, the kind that has linear rows; else, for data in a file, the kind that is passed over."""
+        if self.log_rows is not None:
+            return frozenset({ProgramKind.CONVEX_ROWS})
+        return frozenset({ProgramKind.CONVEX_PASSES}) if self._by_passes else self.emits
+
+    @property
+    def _by_passes(self) -> bool:
+        """Whether nothing is held of the samples: no solver of several passes over linear rows is known here."""
+        many = self.data.n_samples * self.data.n_classes > HELD_MARGINS
+        return many and isinstance(self.data, MappedDataset) and self.log_rows is None
 
     @property
     def _default_kind(self) -> ProgramKind:
@@ -199,28 +215,25 @@ class MaxMarginRelaxation(StructureParameters):
         """``alpha n``: smoothed counts of the entries times alpha; zeros but for "hybrid"."""
         if self.normalization != "hybrid":
             return np.zeros(self.layout.size)
-        prior = as_smoothing(self.smoothing)
-        blocks = []
-        for node in self.layout.nodes:
-            rows, states = self.layout.shape(node)
-            counts = contingency(self.merged, [*self.structure.parents[node], node]).reshape(rows, states)
-            blocks.append((counts + prior.per_cell(states, rows)).ravel())
-        return self.alpha * np.concatenate(blocks)
+        return self.alpha * self.layout.smoothed_counts(self.merged, as_smoothing(self.smoothing))
 
     @cached_property
-    def program(self) -> ConvexProgram:
-        """The convex program."""
+    def program(self) -> ConvexProgram | ConvexPassProgram:
+        """The convex program; over data in a file, one that passes over them."""
+        if self._by_passes:
+            assert isinstance(self.data, MappedDataset) and self.gamma is not None  # noqa: PT018
+            margins = MarginsInBlocks(self.layout, self.data)
+            return ConvexPassProgram(margins, self.layout.row_ptr, self.gamma, self.linear, self.log_floor)
+        return self.held_program
+
+    @cached_property
+    def held_program(self) -> ConvexProgram:
+        """The program with a number for every sample and class in memory."""
         self._refuse_margins()
         return ConvexProgram(
-            margins=margin_operator(self.layout, self.merged),
-            row_ptr=self.layout.row_ptr,
-            gamma=self.gamma,
-            strength=self.B,
-            linear=self.linear,
-            log_floor=self.log_floor,
-            max_nonzeros=self.max_nonzeros,
-            rows=self.log_rows,
-        )
+            margin_operator(self.layout, self.merged), self.layout.row_ptr, self.gamma, self.B, self.linear,
+            self.log_floor, max_nonzeros=self.max_nonzeros, rows=self.log_rows,
+        )  # fmt: skip
 
     def estimate_size(self, kind: ProgramKind = ProgramKind.CONVEX) -> ProgramSize:
         """One column a parameter; a row a sample and rival and one a CPT row; non-zeros of the margin matrix."""
@@ -229,19 +242,20 @@ class MaxMarginRelaxation(StructureParameters):
 
     def refuse_oversized(self, kind: ProgramKind) -> None:
         """Raise `SizeLimitError` when the multipliers would be too many; a matrix is refused where one is needed."""
-        self._refuse_margins()
+        if kind is not ProgramKind.CONVEX_PASSES:
+            self._refuse_margins()
 
     if TYPE_CHECKING:
 
         def build(self, kind: ProgramKind | None = None) -> ConvexProgram:
             """The convex program."""
 
-    def _build(self, kind: ProgramKind) -> ConvexProgram:
+    def _build(self, kind: ProgramKind) -> ConvexProgram | ConvexPassProgram:
         return self.program
 
     def linear_program(self) -> MixedIntegerProgram:
         """The published problem as a linear program with optimum H* (see `ConvexProgram.linear_form`)."""
-        return self.program.linear_form()
+        return self.held_program.linear_form()
 
     @property
     def scale(self) -> float:
@@ -261,6 +275,11 @@ class MaxMarginRelaxation(StructureParameters):
     def dual_rows(self, multipliers: FloatArray, solution: FloatArray) -> tuple[DualRows, ...]:
         """Margins, sums of the CPT rows and floors, each with its weight in the bound."""
         program = self.program
+        if isinstance(program, ConvexPassProgram):
+            raise InputError(
+                "The multipliers of data in a file follow from a point, and none is kept of a sample. Learn from data "
+                "in memory (from_parquet without codes_in) to see what each weighs."
+            )
         y, z = program.unpacked(multipliers)
         margins = margin_rows(program, self.data, solution, y, program.loss_weight)
         parts = (margins, *table_rows(program, self.layout, self.data, solution, multipliers))
@@ -305,18 +324,15 @@ class MaxMarginRelaxation(StructureParameters):
     def evaluate(self, model: Model) -> float:
         """Objective of a model, from its log-joints; one outside the floor is judged at its nearest feasible point."""
         w = self.encode(model)
-        joint = self.recover(w).log_joint(self.data.codes)
-        rows = np.arange(self.data.n_samples)
-        own = joint[rows, self.data.target_codes]
-        joint[rows, self.data.target_codes] = -np.inf
-        margins = own - joint.max(axis=1)
+        model = self.recover(w)
         gamma = self.gamma
         if gamma is None:
             assert self.B is not None
             from ...programs.convex_bounds import best_gamma
 
+            margins = log_margins(model, self.data)
             gamma = best_gamma(margins[:, None], np.ones((1, 1)), self.data.sample_weight, self.B)
-        loss = float(self.data.sample_weight @ np.maximum(gamma - margins, 0.0)) - float(self.linear @ w)
+        loss = summed(model, self.data, partial(_lacks, gamma=gamma)) - float(self.linear @ w)
         return loss if self.B is None else 0.5 / gamma**2 + self.B * loss
 
     # -- checks -------------------------------------------------------------------------------------------------
@@ -332,6 +348,12 @@ class MaxMarginRelaxation(StructureParameters):
             checks.append(check_linear_rows(*largest_violation(self.log_rows, w)))
         checks += in_time("renormalization", lambda: check_renormalization(model))
         if self.normalization == "published":
-            margins = self.program.margins.margins(self.encode(model)).min(axis=1)
-            checks.append(check_degeneracy(float(margins.min()), "B" if self.gamma is None else "gamma"))
+            separates = self.program.separates(self.encode(model))
+            checks.append(check_degeneracy("B" if self.gamma is None else "gamma", separates=separates))
         return tuple(checks)
+
+
+def _lacks(joint: FloatArray, labels: NDArray[np.integer[Any]], rows: slice, *, gamma: float) -> FloatArray:
+    """What the margin of each row lacks of gamma."""
+    lacks: FloatArray = np.maximum(gamma - margins_of(joint, labels), 0.0)
+    return lacks

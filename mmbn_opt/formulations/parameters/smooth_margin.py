@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..._arrays import FloatArray
 from ...networks.network import BayesianNetwork
 from ...scores.predictive import smooth_margin
 from ._factor_index import FactorIndex
+from ._softmax_objective import SamplePass
 from .softmax import SoftmaxParameters
 
 __all__ = ["SmoothMargin"]
@@ -77,17 +79,25 @@ class SmoothMargin(SoftmaxParameters):
     def _upper(self) -> float:
         return 1.0
 
-    def _pass(self, index: FactorIndex, table: FloatArray, part: slice, gradient: FloatArray | None) -> FloatArray:
-        from ._softmax_kernels import margin_pass
-
-        return np.array(
-            margin_pass(
-                index.index, index.start, table, index.labels, index.weight, self.data.n_classes, part.start, part.stop,
-                float(self.lam), float(self.kappa), float(self.eta), table if gradient is None else gradient,
-                gradient is not None,
-            )
-        )  # fmt: skip
+    @property
+    def _pass(self) -> SamplePass:
+        lam, kappa, eta = float(self.lam), float(self.kappa), float(self.eta)
+        return partial(_margin_pass, n_classes=self.data.n_classes, lam=lam, kappa=kappa, eta=eta)
 
     def evaluate(self, model: BayesianNetwork) -> float:
         """Smooth margin of a network on the data."""
         return smooth_margin(model, self.data, lam=self.lam, kappa=self.kappa, eta=self.eta)
+
+
+def _margin_pass(
+    index: FactorIndex, table: FloatArray, part: slice, gradient: FloatArray | None, *, n_classes: int,
+    lam: float, kappa: float, eta: float,
+) -> FloatArray:  # fmt: skip
+    from ._softmax_kernels import margin_pass
+
+    return np.array(
+        margin_pass(
+            index.index, index.start, table, index.labels, index.weight, n_classes, part.start, part.stop,
+            lam, kappa, eta, table if gradient is None else gradient, gradient is not None,
+        )
+    )  # fmt: skip

@@ -19,8 +19,7 @@ from ...programs.nonlinear import NonlinearProgram
 from ...results.result import Check
 from ...results.status import BoundKind, Sense
 from ..base import Start
-from ._factor_index import FactorIndex
-from ._softmax_objective import Monitor, Objective
+from ._softmax_objective import Monitor, Objective, SamplePass
 from .base import StructureParameters
 
 __all__ = ["SoftmaxParameters"]
@@ -79,9 +78,10 @@ class SoftmaxParameters(StructureParameters):
 
     # -- the program --------------------------------------------------------------------------------------------
 
+    @property
     @abstractmethod
-    def _pass(self, index: FactorIndex, table: FloatArray, part: slice, gradient: FloatArray | None) -> FloatArray:
-        """(objective, weight classified rightly) of some samples; adds to the gradient of the table rows, if any."""
+    def _pass(self) -> SamplePass:
+        """What a pass over some of the samples does."""
 
     @property
     @abstractmethod

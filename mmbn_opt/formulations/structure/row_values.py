@@ -13,15 +13,16 @@ from ..._arrays import FloatArray
 from ...data.cells import as_state
 from ...data.discrete import DiscreteDataset
 from ...exceptions import InputError
+from ...scores.row_sums import RowNumbers
 
-__all__ = ["Merged", "RowValues", "row_values"]
+__all__ = ["Merged", "RowValues", "row_numbers", "row_values"]
 
 RowValues = float | Mapping[Any, float] | Sequence[float] | FloatArray
 """One number, a mapping from each class's label, or one number a row."""
 
 
-def row_values(name: str, value: RowValues, data: DiscreteDataset, *, zero: bool) -> FloatArray:
-    """The number of each row, shape (n_samples,).
+def row_numbers(name: str, value: RowValues, data: DiscreteDataset, *, zero: bool) -> RowNumbers:
+    """The number of each row, as it was said.
 
     Parameters
     ----------
@@ -36,12 +37,6 @@ def row_values(name: str, value: RowValues, data: DiscreteDataset, *, zero: bool
     ------
     InputError
         For classes that are unknown or left out, another number of rows, and numbers out of range.
-
-    Examples
-    --------
-    >>> data = DiscreteDataset.from_arrays([["a"], ["b"], ["b"]], ["ill", "well", "ill"])
-    >>> row_values("gamma", {"ill": 4.0, "well": 1.0}, data, zero=False).tolist()
-    [4.0, 1.0, 4.0]
     """
     expected = f"finite numbers {'>= 0' if zero else '> 0'}"
 
@@ -55,14 +50,27 @@ def row_values(name: str, value: RowValues, data: DiscreteDataset, *, zero: bool
             raise InputError(f"{name} names [{listed(unknown)}], and the classes are [{listed(labels)}].")
         if missing := [label for label in labels if label not in given]:
             raise InputError(f"{name} says nothing of [{listed(missing)}]: it needs a number for each class.")
-        every = np.array([number(f"{name}[{shown(label)}]", given[label]) for label in labels])
-        return np.asarray(every[data.target_codes], dtype=np.float64)
+        return RowNumbers(np.array([number(f"{name}[{shown(label)}]", given[label]) for label in labels]), "class")
     if np.ndim(value) > 0:  # a list, an array, a pandas Series
         rows = list(np.asarray(value))
         if len(rows) != data.n_samples:
             raise InputError(f"{name} has {len(rows):,} numbers, and the data {data.n_samples:,} rows; give one a row.")
-        return np.array([number(f"{name} of row {row}", one) for row, one in enumerate(rows)], dtype=np.float64)
-    return np.full(data.n_samples, number(name, value))
+        each = (number(f"{name} of row {row}", one) for row, one in enumerate(rows))
+        return RowNumbers(np.fromiter(each, dtype=np.float64, count=len(rows)), "row")
+    return RowNumbers(np.array([number(name, value)]), "all")
+
+
+def row_values(name: str, value: RowValues, data: DiscreteDataset, *, zero: bool) -> FloatArray:
+    """The number of each row, shape (n_samples,); see `row_numbers`.
+
+    Examples
+    --------
+    >>> data = DiscreteDataset.from_arrays([["a"], ["b"], ["b"]], ["ill", "well", "ill"])
+    >>> row_values("gamma", {"ill": 4.0, "well": 1.0}, data, zero=False).tolist()
+    [4.0, 1.0, 4.0]
+    """
+    numbers = row_numbers(name, value, data, zero=zero).of(data.target_codes, slice(None))
+    return np.full(data.n_samples, numbers, dtype=np.float64)
 
 
 class Merged:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..._arguments import checked_number, is_number
 from ..._arrays import FloatArray
 from ...data.discrete import DiscreteDataset
+from ...data.mapped import MappedDataset
 from ...exceptions import InputError
 from ...heuristics.local_search import LocalSearch
 from ...heuristics.objectives import MarginLoss
@@ -20,10 +21,12 @@ from ...networks.smoothing import Dirichlet, Laplace
 from ...programs.base import ProgramKind
 from ...scores.margins import MAX_MARGIN_CELLS, MarginTables
 from ...scores.predictive import binary_soft_margin, log_odds, soft_margin
+from ...scores.row_sums import RowNumbers
 from ..base import Start
+from ._term_in_blocks import TermInBlocks
 from .base import StructureFormulation
 from .margin_term import DEFAULT_GROUPS, MarginTerm
-from .row_values import Merged, RowValues, row_values
+from .row_values import Merged, RowValues, row_numbers
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -55,35 +58,57 @@ class MarginStructure(StructureFormulation):
         if is_number(self.gamma):
             nats = "a finite number of nats > 0 (see log_odds)"
             checked_number("gamma", self.gamma, open_low=True, open_high=True, expected=nats)
-        row_values("gamma", self.gamma, self.data, zero=False)
-        if not (row_values("margin_weight", self.margin_weight, self.data, zero=True) * self.data.sample_weight).any():
+        _ = self._gamma_numbers
+        if not self._any_counts():
             raise InputError("margin_weight leaves no row that counts; one of positive weight needs a number > 0.")
         if isinstance(self.prior, Laplace) and self.prior.pseudo_count == 0:
             raise InputError("smoothing must be > 0 here: log 0 would make margins infinite.")
 
     @cached_property
-    def _row_gamma(self) -> FloatArray:
-        """Gamma of each row of the data."""
-        return row_values("gamma", self.gamma, self.data, zero=False)
+    def _gamma_numbers(self) -> RowNumbers:
+        """Gamma of the rows."""
+        return row_numbers("gamma", self.gamma, self.data, zero=False)
 
     @cached_property
-    def _row_margin_weight(self) -> FloatArray:
-        """What the margin of each row counts for, beside the row's weight."""
-        return row_values("margin_weight", self.margin_weight, self.data, zero=True)
+    def _weight_numbers(self) -> RowNumbers:
+        """What the margins of the rows count for, beside the rows' weights."""
+        return row_numbers("margin_weight", self.margin_weight, self.data, zero=True)
+
+    def _any_counts(self) -> bool:
+        """Whether the margin of some row of positive weight does."""
+        numbers = self._weight_numbers
+        if numbers.how == "class" and isinstance(self.data, MappedDataset):
+            return bool(numbers.values[self.data.observed_classes()].any())
+        share = numbers.of(self.data.target_codes, slice(None))
+        return share > 0 if isinstance(share, float) else bool((share * self.data.sample_weight).any())
 
     @cached_property
     def _merging(self) -> Merged:
-        return Merged(self.data, self._row_gamma)
+        gamma = self._gamma_numbers.of(self.data.target_codes, slice(None))
+        return Merged(self.data, np.full(self.data.n_samples, gamma, dtype=np.float64))
 
     @cached_property
     def merged(self) -> DiscreteDataset:
-        """The data with equal rows of the same gamma merged."""
-        return self.data.aggregate() if is_number(self.gamma) else self._merging.data
+        """The data with equal rows of the same gamma merged; data in a file as they are."""
+        mapped = isinstance(self.data, MappedDataset)
+        return self.data.aggregate() if mapped or is_number(self.gamma) else self._merging.data
 
     @property
     def _gammas(self) -> float | FloatArray:
-        """Gamma of all merged rows, or of each."""
-        return float(cast(float, self.gamma)) if is_number(self.gamma) else self._merging.gamma
+        """Gamma of all merged rows, or of each; for data in a file of those that are drawn."""
+        if is_number(self.gamma):
+            return float(cast(float, self.gamma))
+        return self._drawn[1] if isinstance(self.data, MappedDataset) else self._merging.gamma
+
+    @property
+    def kinds(self) -> frozenset[ProgramKind]:
+        """The projected program alone for data in a file, whose rows are none of a program."""
+        own = super().kinds
+        return own - {ProgramKind.MIXED_INTEGER} if isinstance(self.data, MappedDataset) else own
+
+    @property
+    def _default_kind(self) -> ProgramKind:
+        return ProgramKind.IMPLICIT_CONCAVE if isinstance(self.data, MappedDataset) else super()._default_kind
 
     def refuse_oversized(self, kind: ProgramKind) -> None:
         """Raise `SizeLimitError` when the margin tables, a network or the row form would be over the limits."""
@@ -96,12 +121,30 @@ class MarginStructure(StructureFormulation):
 
     @cached_property
     def tables(self) -> MarginTables:
-        """Margin coefficients of every column and merged sample."""
+        """Margin coefficients of every column and merged sample; of data in a file for rows that are drawn evenly."""
+        if isinstance(self.data, MappedDataset):
+            return self._drawn[0]
         self._refuse_tables()
         tables = MarginTables.build(self.merged, self.candidates, self.prior, binary=self._binary)
         if is_number(self.margin_weight) and self.margin_weight == 1:
             return tables
-        return replace(tables, weight=self._merging.summed(self.data.sample_weight * self._row_margin_weight))
+        share = self._weight_numbers.of(self.data.target_codes, slice(None))
+        return replace(tables, weight=self._merging.summed(self.data.sample_weight * share))
+
+    @cached_property
+    def _drawn(self) -> tuple[MarginTables, float | FloatArray]:
+        """For searches without proof in a file: tables of all rows as some rows look them up, and gamma of these."""
+        assert isinstance(self.data, MappedDataset)
+        self._refuse_tables()
+        numbers, rows = self.data.drawn(MANY_SAMPLES // 2)
+        labels = rows.target_codes
+        # In the order of the classes, as merged rows are: what is drawn of these once more is in proportion.
+        order = np.argsort(labels, kind="stable")
+        numbers, rows, labels = numbers[order], rows.subset(order), labels[order]
+        gamma, share = (n.of(labels, numbers) for n in (self._gamma_numbers, self._weight_numbers))
+        rows = replace(rows, sample_weight=rows.sample_weight * share)
+        tables = MarginTables.build(self.data, self.candidates, self.prior, binary=self._binary, samples=rows)
+        return tables, gamma
 
     def _loss(self) -> MarginLoss:
         """What searches without proof minimise: over many samples a part of them says where to look."""
@@ -168,8 +211,11 @@ class MarginStructure(StructureFormulation):
         cost, offset = self._term_costs
         return matrix, cost, -tables.weight, upper, offset
 
-    def _projected_score(self) -> tuple[FloatArray, MarginTerm, float]:
+    def _projected_score(self) -> tuple[FloatArray, MarginTerm | TermInBlocks, float]:
         cost, offset = self._term_costs
+        if isinstance(self.data, MappedDataset):
+            numbers = (self._gamma_numbers, self._weight_numbers)
+            return cost, TermInBlocks(self.data, self.tables, self._gammas, *numbers, DEFAULT_GROUPS), offset
         return cost, MarginTerm(self.tables, self._gammas, n_groups=DEFAULT_GROUPS), offset
 
     @property
@@ -181,7 +227,14 @@ class MarginStructure(StructureFormulation):
 
     def trivial_bound(self) -> float:
         """No sample can bring more than its gamma, and no node more than its best set."""
-        return float(self._row_gamma @ (self.data.sample_weight * self._row_margin_weight)) - self._term_costs[1]
+        gamma, share = self._gamma_numbers, self._weight_numbers
+        if gamma.how == share.how == "all":
+            most = float(gamma.values[0] * share.values[0]) * self.data.total_weight
+        else:
+            labels = self.data.target_codes
+            each = self.data.sample_weight * share.of(labels, slice(None))
+            most = float((gamma.of(labels, slice(None)) * each).sum())
+        return most - self._term_costs[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +293,7 @@ class SoftMarginStructure(MarginStructure):
 
     def _score_of(self, model: BayesianNetwork) -> float:
         """Soft margin of a network on the data (eq. 9)."""
-        return soft_margin(model, self.data, self._row_gamma, self._row_margin_weight)
+        return soft_margin(model, self.data, self._gamma_numbers, self._weight_numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,4 +325,4 @@ class BinarySoftMarginStructure(MarginStructure):
 
     def _score_of(self, model: BayesianNetwork) -> float:
         """Binary soft margin of a network's structure on the data."""
-        return binary_soft_margin(model.structure, self.data, self._row_gamma, self.prior, self._row_margin_weight)
+        return binary_soft_margin(model.structure, self.data, self._gamma_numbers, self.prior, self._weight_numbers)

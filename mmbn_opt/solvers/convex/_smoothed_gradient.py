@@ -7,6 +7,7 @@ import numpy as np
 from ..._arrays import FloatArray
 from ...programs.chain_program import ChainProgram
 from ...programs.convex import ConvexProgram
+from ...programs.convex_passes import ConvexPassProgram
 from ...programs.labellings import soft_labellings
 from .run import ConvexRun
 
@@ -37,7 +38,7 @@ class SmoothedGradient:
 
     check_every = 10
 
-    def __init__(self, program: ConvexProgram | ChainProgram, run: ConvexRun, tau: float) -> None:
+    def __init__(self, program: ConvexProgram | ConvexPassProgram | ChainProgram, run: ConvexRun, tau: float) -> None:
         assert run.best is not None
         self.program, self.run = program, run
         self.w: FloatArray = run.best.copy()
@@ -49,6 +50,13 @@ class SmoothedGradient:
         self.row_multipliers = np.zeros(len(program.row_ptr) - 1)
         self.iterations = self.passes = self.since = 0
         self.gap_then = math.inf
+        self._forget()
+
+    def begin_like(self, other: "SmoothedGradient") -> None:
+        """Begin where the method has come on a similar program, with its smoothing and steps."""
+        assert other.run.best is not None
+        self.w = other.run.best.copy()
+        self.tau, self.lipschitz = other.tau, other.lipschitz
         self._forget()
 
     def _forget(self) -> None:

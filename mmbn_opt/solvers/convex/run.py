@@ -17,6 +17,7 @@ from ...programs.base import ProgramKind
 from ...programs.chain_program import ChainProgram
 from ...programs.convex import ConvexProgram, linear_in_disguise
 from ...programs.convex_bounds import admissible_multipliers
+from ...programs.convex_passes import ConvexPassProgram
 from ...programs.margin_program import MarginProgram
 from ...programs.markov import MarkovProgram
 from ...programs.sequence import SequenceMarkovProgram, SequenceProgram
@@ -35,7 +36,9 @@ REPAIR_ROUNDS = 100
 MAX_REPAIRED_PARAMETERS = 3000
 
 _OVER_SEQUENCES = (SequenceProgram, SequenceMarkovProgram)
-_KNOWN = (ConvexProgram, MarkovProgram, *_OVER_SEQUENCES)
+_WITHOUT_ROWS = (ConvexPassProgram, *_OVER_SEQUENCES)
+"""Programs whose margins are no rows that could be written down."""
+_KNOWN = (ConvexProgram, MarkovProgram, *_WITHOUT_ROWS)
 
 
 def _several(kind: ProgramKind) -> str:
@@ -48,7 +51,7 @@ class ConvexRun(Journal):
     Parameters
     ----------
     solver : Solver
-    program : MarginProgram or ChainProgram
+    program : MarginProgram, ChainProgram or ConvexPassProgram
     callback : callable or None
     start : float64 array (n,) or None
     """
@@ -56,7 +59,7 @@ class ConvexRun(Journal):
     def __init__(
         self,
         solver: Solver,
-        program: MarginProgram | ChainProgram,
+        program: MarginProgram | ChainProgram | ConvexPassProgram,
         callback: SolverCallback | None,
         start: FloatArray | None,
     ) -> None:
@@ -70,8 +73,8 @@ class ConvexRun(Journal):
                 f"the start has shape {np.shape(start)}, but the program has {program.size.columns} parameters."
             )
         super().__init__(solver, callback, scale=program.scale, budget=budget)
-        self.program: MarginProgram | ChainProgram = program
-        self.published = None if isinstance(program, _OVER_SEQUENCES) else linear_in_disguise(program)
+        self.program: MarginProgram | ChainProgram | ConvexPassProgram = program
+        self.published = None if isinstance(program, _WITHOUT_ROWS) else linear_in_disguise(program)
         self.repair = 0.0 if self.published is None else repair_seconds(self.published)
         # What is kept for the last look at the multipliers, where the limit allows a search too.
         self.closing = self.repair if budget.limit is None or 2.0 * self.repair <= budget.limit else 0.0
@@ -121,7 +124,9 @@ class ConvexRun(Journal):
         facts: dict[str, Any] = {"gamma": None if self.best is None else self.program.best_gamma(self.best)}
         if (table := self.multipliers) is not None:
             self.proof = Proof(self.program.dual_value(table), {"multipliers": int(np.count_nonzero(table))})
-        published = self.program if isinstance(self.program, SequenceProgram) else self.published
+        published: ConvexProgram | ConvexPassProgram | SequenceProgram | None = self.published
+        if isinstance(self.program, (SequenceProgram, ConvexPassProgram)):
+            published = self.program
         if published is not None and published.is_linear:
             facts |= _published_facts(published, self.best, self.bounds)
             if facts["separable"] and published.strength is not None:
@@ -132,7 +137,7 @@ class ConvexRun(Journal):
 
 
 def _published_facts(
-    program: ConvexProgram | SequenceProgram, w: FloatArray | None, bounds: ObjectiveBounds
+    program: ConvexProgram | ConvexPassProgram | SequenceProgram, w: FloatArray | None, bounds: ObjectiveBounds
 ) -> dict[str, Any]:
     """What has to be said of an answer to the published problem."""
     separable = w is not None and program.separates(w)

@@ -3,6 +3,7 @@
 import logging
 import math
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from ..._arguments import checked_number, whole
 from ..._arrays import FloatArray
+from ..._budget import leaving_when
 from ..._threads import limited_threads
 from ...exceptions import InputError
 from ...programs.base import ProgramKind
@@ -120,7 +122,9 @@ class Descent(Journal):
         """Objective and gradient at `x`; raises `Ended` when the time is up."""
         if self.budget.over() and self.evaluations:
             raise Ended(TerminationStatus.TIME_LIMIT, f"time limit of {self.budget.limit:g} s")
-        value, gradient = self._program.value_and_gradient(x)
+        # The first value is what there will be in any case; a later pass over many samples may be left.
+        with leaving_when(self.budget.over) if self.evaluations else nullcontext():
+            value, gradient = self._program.value_and_gradient(x)
         self.evaluations += 1
         # Without a monitor every point that was evaluated counts, also one inside an unfinished line search.
         if self._program.monitor is None and value < self.best_value and math.isfinite(value):
