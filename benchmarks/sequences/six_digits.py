@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=120.0, help="processor seconds for each method")
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--forms", default="hybrid;floor;B;B, floor;network", help="between semicolons")
-    parser.add_argument("--methods", default="first_order,constraint_generation,sequence_interior_point")
+    parser.add_argument("--methods", default="first_order,constraint_generation,sequence_chain")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     warnings.simplefilter("ignore")

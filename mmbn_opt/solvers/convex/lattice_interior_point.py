@@ -27,7 +27,7 @@ __all__ = ["LatticeInteriorPointSolver"]
 PATIENCE = 15
 NO_LONGER = 1e-9
 """A step so short is none."""
-MOST_WORK = 5e11
+MOST_WORK = 2e11
 """Multiplications an iteration, at most."""
 SPEED = 5e9
 """Multiplications a second."""
