@@ -121,9 +121,11 @@ class TableHold(LatticeHolder):
         far = self.free & (w > program.log_floor + SMALLEST_SLACK)
         mass = np.add.reduceat(np.where(far, np.exp(w), 0.0), program.row_ptr[:-1])
         pull = np.add.reduceat(np.where(far, v, 0.0), program.row_ptr[:-1])
-        slack = np.maximum(-level, SMALLEST_SLACK)
+        # What is held loosely begins no nearer than a large mu leaves it: steps that have to go far are poor ones.
+        least = max(SMALLEST_SLACK, min(1.0, mu))
+        slack = np.maximum(-level, least)
         lam = np.maximum(pull / np.maximum(mass, 1e-12), mu / slack)
-        t = np.where(self.free, np.maximum(w - program.log_floor, SMALLEST_SLACK), 1.0)
+        t = np.where(self.free, np.maximum(w - program.log_floor, least), 1.0)
         self.values = {"r": mu / lam, "lam": lam, "t": t, "z": np.where(self.free, mu / t, 0.0)}
 
     def look(self, w: FloatArray) -> FloatArray:

@@ -19,9 +19,13 @@ CENTRING, CENTRED = 60, (0.5, 2.0)
 WITHIN = 1.02
 """A step of the flows of a sequence stays so far from where one of them would vanish."""
 CLOSE = 0.1
-"""Edges on labellings that are behind the best of the lattice by no more than this share of gamma join."""
+"""Edges on labellings that are behind the best by no more than this share of gamma join."""
+SHORTENED = 6
+"""A step is halved so often, at most."""
 MIXED = 0.1
 """Share of the centred flow in that of a sequence which new edges have joined."""
+CROSSED = 10.0
+"""Second-order terms of a pair count up to this share of mu: beyond it is the step that is poor."""
 SLOWEST = 1e-3
 """Complementarity falls by no more in a step."""
 
@@ -118,12 +122,15 @@ class LatticeState:
         primal, dual = self._lengths(aim)
         after = sum(float((a + primal * aim[key]) @ (b + dual * aim[partner])) for a, b, key, partner in pairs)
         sigma = max(min(1.0, max(after / self.spread, 0.0)) ** 3, SLOWEST)
-        crossed = {key: primal * dual * aim[key] * aim[partner] for _, _, key, partner in pairs}
+        crossed = {
+            key: np.clip(primal * dual * aim[key] * aim[partner], -CROSSED * mu, CROSSED * mu)
+            for _, _, key, partner in pairs
+        }
         step = self._direction(system, sigma * mu, crossed)
         step = corrected(
             step, crossed, sigma * mu, pairs, lambda trial: self._direction(system, sigma * mu, trial), self._lengths
         )
-        self._move(step, *self._lengths(step))
+        self._move(step, *self._believed(step, *self._lengths(step)))
 
     def _direction(self, system: LatticeSystem, target: float, crossed: Mapping[str, FloatArray]) -> Step:
         """Newton step towards complementarity `target`, with second-order terms of an earlier step by pair."""
@@ -145,6 +152,23 @@ class LatticeState:
         )
         return primal, min(1.0, *(to_boundary(multipliers, step[partner]) for _, multipliers, _, partner in pairs))
 
+    def _believed(self, step: Step, primal: float, dual: float) -> tuple[float, float]:
+        """Lengths at which the labellings that were left out lose no more than there is to gain inside."""
+        spread = self.spread
+        for _ in range(SHORTENED):
+            gamma = self.gamma + primal * float(step["gamma"][0])
+            if float(self._ahead(self.w + primal * step["w"], gamma).sum()) <= spread:
+                break
+            primal, dual = 0.5 * primal, 0.5 * dual
+        return primal, dual
+
+    def _ahead(self, w: FloatArray, gamma: float) -> FloatArray:
+        """By how much the best labelling of each sequence is ahead of the best one in the lattice."""
+        lattice, chains = self.lattice, self.lattice.chains
+        inside = lattice.potentials(lattice.scores(w, gamma))[lattice.n_nodes - chains.n_sequences :]
+        ahead: FloatArray = np.maximum(chains.best(w, gamma).values - inside, 0.0)
+        return ahead
+
     def _move(self, step: Step, primal: float, dual: float) -> None:
         self.w = self.w + primal * step["w"]
         self.gamma += primal * float(step["gamma"][0])
@@ -159,10 +183,7 @@ class LatticeState:
     def grow(self) -> bool:
         """Take in the edges of labellings that are ahead of those of the lattice, or nearly so; whether it has grown."""
         lattice, chains = self.lattice, self.lattice.chains
-        potentials = lattice.potentials(lattice.scores(self.w, self.gamma))
-        inside = potentials[lattice.n_nodes - chains.n_sequences :]
-        ahead = np.maximum(chains.best(self.w, self.gamma).values - inside, 0.0)
-        keys = edges_near_best(chains, self.w, self.gamma, ahead + CLOSE * self.gamma)
+        keys = edges_near_best(chains, self.w, self.gamma, CLOSE * self.gamma)
         grown, old = lattice.joined(keys)
         if len(grown) == len(lattice):
             return False
