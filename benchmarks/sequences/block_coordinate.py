@@ -26,9 +26,10 @@ from mmbn_opt.programs.margin_kernels import support_rows
 from mmbn_opt.reproduction.sources import Source
 from mmbn_opt.solvers.convex.constraint_generation import ConstraintGenerationSolver
 from mmbn_opt.solvers.convex.first_order import FirstOrderSolver
-from mmbn_opt.solving.auto import FEW_ENTRIES
 
 GAPS = (0.1, 0.01, 0.001)
+FEW_ENTRIES = 500
+"""Parameters up to which constraint generation is run."""
 
 
 @numba.njit

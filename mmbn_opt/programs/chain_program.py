@@ -29,6 +29,10 @@ class ChainProgram(Program, Protocol):
         """Factor of the losses: B, C, or 1."""
 
     @property
+    def is_linear(self) -> bool:
+        """Whether it is a linear program in disguise."""
+
+    @property
     def linear(self) -> FloatArray:
         """Weights of the linear term."""
 

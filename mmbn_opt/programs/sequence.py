@@ -183,6 +183,11 @@ class SequenceMarkovProgram:
         return self.C
 
     @property
+    def is_linear(self) -> bool:
+        """It is quadratic."""
+        return False
+
+    @property
     def row_ptr(self) -> IntArray:
         """Where each table's row begins in w."""
         return self.chains.row_ptr

@@ -24,9 +24,11 @@ if TYPE_CHECKING:  # so that `from mmbn_opt.solvers import HighsSolver` has a ty
     from .convex.first_order import FirstOrderSolver as FirstOrderSolver
     from .convex.interior_point import InteriorPointSolver as InteriorPointSolver
     from .convex.ipopt import IpoptSolver as IpoptSolver
+    from .convex.lattice_interior_point import LatticeInteriorPointSolver as LatticeInteriorPointSolver
     from .convex.linear_form import LinearFormSolver as LinearFormSolver
     from .convex.log_barrier import LogBarrierSolver as LogBarrierSolver
     from .convex.proximal_newton import ProximalNewtonSolver as ProximalNewtonSolver
+    from .convex.sequence_chain import SequenceChainSolver as SequenceChainSolver
     from .mixed_integer.cbc import CbcSolver as CbcSolver
     from .mixed_integer.commercial import CoptSolver as CoptSolver
     from .mixed_integer.commercial import CplexSolver as CplexSolver
@@ -61,6 +63,8 @@ _SOLVERS = {
     "interior_point": "convex.interior_point:InteriorPointSolver",
     "proximal_newton": "convex.proximal_newton:ProximalNewtonSolver",
     "first_order": "convex.first_order:FirstOrderSolver",
+    "sequence_chain": "convex.sequence_chain:SequenceChainSolver",
+    "lattice_interior_point": "convex.lattice_interior_point:LatticeInteriorPointSolver",
     "constraint_generation": "convex.constraint_generation:ConstraintGenerationSolver",
     "barrier": "convex.log_barrier:LogBarrierSolver",
     "clarabel": "convex.cvxpy_conic:ClarabelSolver",

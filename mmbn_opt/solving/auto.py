@@ -54,9 +54,6 @@ DENSE_NODES, DENSE_SETS = 40, 250
 """Nodes up to which it is the best where each has so many parent sets at the mean: it does not mind them, and linear
 programs do (see docs: decomposable scores)."""
 
-FEW_ENTRIES, FEW_LOOKED_UP = 500, 20_000
-"""Sizes of a program over sequences up to which constraint generation proves an optimum in seconds."""
-
 
 def _for_subsets(size: ProgramSize) -> bool:
     nodes = (size.rows + 1) // 2
@@ -95,13 +92,7 @@ AUTO_RULES: tuple[AutoRule, ...] = (
         "constraint_generation",
         suits=lambda formulation: formulation.linear_in_disguise,
     ),
-    AutoRule(
-        ProgramKind.SEQUENCE,
-        f"at most {FEW_ENTRIES:,} parameters and {FEW_LOOKED_UP:,} entries looked up",
-        "constraint_generation",
-        lambda size: size.columns <= FEW_ENTRIES and size.nonzeros <= FEW_LOOKED_UP,
-    ),
-    AutoRule(ProgramKind.SEQUENCE, "any size", "first_order"),
+    AutoRule(ProgramKind.SEQUENCE, "any size", "sequence_chain"),
     AutoRule(ProgramKind.NONLINEAR, "no constraints", "lbfgs", lambda size: size.rows == 0),
     AutoRule(ProgramKind.NONLINEAR, "constraints", "exterior_penalty"),
 )

@@ -21,7 +21,7 @@ SequenceMethod = Literal["max-margin", "markov-network", "conditional-likelihood
 SEQUENCE_METHODS = ("max-margin", "markov-network", "conditional-likelihood", "cg-mm", "ml")
 
 DEFAULT_GAMMA = 5.0
-WIDE_GAP = 1e-3
+WIDE_GAP = 1e-2
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,7 @@ class SequenceSettings:
     def engine(self, rel_gap: float | None) -> str | Solver:
         """The solver that is called, by the certified gap that is asked for.
 
-        Constraint generation is for optima to many digits of small programs; a gap that is wide, the usual one too,
-        is closed sooner by first-order steps, whatever the size.
+        A gap that is wide, the usual one too, is closed soonest by first-order steps, whatever the size.
 
         Examples
         --------

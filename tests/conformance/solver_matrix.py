@@ -22,7 +22,7 @@ MATRICES: dict[ProgramKind, tuple[str, ...]] = {
     ),
     ProgramKind.CONVEX_ROWS: ("clarabel", "ecos", "scs", "ipopt", "copt_cone", "mosek_cone"),
     ProgramKind.QUADRATIC: ("clarabel_qp", "proximal_newton"),
-    ProgramKind.SEQUENCE: ("first_order", "constraint_generation"),
+    ProgramKind.SEQUENCE: ("sequence_chain", "lattice_interior_point", "first_order", "constraint_generation"),
     ProgramKind.NONLINEAR: (
         "conjugate_gradient",
         "lbfgs",

@@ -51,10 +51,10 @@ def test_every_method_learns_runs_of_labels(method):
 
 
 @pytest.mark.parametrize("method", ["max-margin", "markov-network"])
-def test_a_wide_gap_is_closed_by_first_order_steps_and_a_narrow_one_by_constraint_generation(method):
+def test_a_wide_gap_is_closed_by_first_order_steps_and_a_narrow_one_by_the_chain(method):
     wide = mm.SequenceClassifier(method).fit(X, Y).result_
     narrow = mm.SequenceClassifier(method, rel_gap=1e-7).fit(X, Y).result_
-    assert (wide.solver_name, narrow.solver_name) == ("first_order", "constraint_generation")
+    assert (wide.solver_name, narrow.solver_name) == ("first_order", "sequence_chain")
     assert wide.bounds.gap_rel <= 1e-2
     assert narrow.bounds.gap_rel <= 1e-7
     assert wide.bounds.primal_bound <= narrow.bounds.primal_bound * 1.0102

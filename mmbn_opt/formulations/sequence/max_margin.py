@@ -186,7 +186,12 @@ class SequenceMaxMargin(SequenceFormulation):
         """The normalised model has the same posterior."""
         leave_in_time()
         part = self.data.subset(slice(0, COMPARED))
-        part = replace(part, codes=np.maximum(part.codes, 0))
+        # Beyond the ends of a sequence a window finds nothing, and cells that are missing are summed out by one of the
+        # two models alone: what is held against each other are places of the window as features, without missing cells.
+        names, variables = part.observed_names, part.features
+        features = tuple(replace(variables[j % len(variables)], name=name) for j, name in enumerate(names))
+        part = replace(part, codes=np.maximum(part.observed_codes, 0), features=features, window=(0, 0))
+        model = HiddenMarkovClassifier.of_vector(features, part.target, part.window, model.vector)
         try:
             done = model.normalize()
         except InputError as error:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._arrays import FloatArray
 from ...exceptions import MmbnError
+from ...programs.chain_program import ChainProgram
 from ...programs.convex import ConvexProgram
 from ...results.status import TerminationStatus
 from ..base import Solver, SolverCallback, SolverEvent, SolverResult
@@ -184,7 +185,7 @@ class AnewLink(ChainLink):
     Parameters
     ----------
     solver : Solver
-    program : ConvexProgram
+    program : ConvexProgram or ChainProgram
     least : float
         Seconds below which it is not worth beginning.
     """
@@ -192,7 +193,7 @@ class AnewLink(ChainLink):
     resumable = False
 
     def __init__(
-        self, solver: Solver, program: ConvexProgram, run: ConvexRun, *, least: float = 0.0, **place: Any
+        self, solver: Solver, program: ConvexProgram | ChainProgram, run: ConvexRun, *, least: float = 0.0, **place: Any
     ) -> None:
         super().__init__(solver.name, run, **place)
         self.solver, self.program, self.step = solver, program, least

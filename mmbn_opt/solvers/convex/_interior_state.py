@@ -1,6 +1,7 @@
 """Variables of the primal-dual interior point and one iteration on them."""
 
 import math
+from collections.abc import Mapping
 from copy import copy
 
 import numpy as np
@@ -8,11 +9,13 @@ import numpy as np
 from ..._arrays import FloatArray
 from ...programs.convex import ConvexProgram
 from ...programs.margin_kernels import center_slacks
+from ...programs.sequence import SequenceProgram
+from ._corrections import Step, corrected
 from ._newton_system import NewtonSystem
 from ._primal_dual import with_own_class
 from .log_barrier import interior, slack_demands
 
-__all__ = ["InteriorState"]
+__all__ = ["InteriorState", "believed", "row_shares", "to_boundary"]
 
 NEAREST = 0.99
 """Share of the way to the boundary that a step goes."""
@@ -25,10 +28,6 @@ CENTRED_SHARE = 0.5
 """Share of the centred multipliers in the first ones, where others are known."""
 PAIRS = (("s", "y"), ("r", "lam"), ("t", "z"))
 """Slacks and their multipliers."""
-CORRECTIONS, LONGER = 3, 0.3
-"""At most so many corrections a step, each of which tries for so much more of the way."""
-CENTRAL = (0.1, 10.0)
-"""Products within these shares of the target are left alone."""
 
 
 class InteriorState:
@@ -178,33 +177,15 @@ class InteriorState:
         sigma = max(min(1.0, max(after / pairs / mu, 0.0)) ** 3, self.slowest)
         crossed = {key: primal * dual * aim[key] * aim[partner] for key, partner in PAIRS}
         step = self._direction(system, sigma * mu, crossed)
-        step = self._corrected(system, sigma * mu, crossed, step)
+        known = [(getattr(self, key), getattr(self, partner), key, partner) for key, partner in PAIRS]
+        step = corrected(
+            step, crossed, sigma * mu, known, lambda trial: self._direction(system, sigma * mu, trial), self._lengths
+        )
         primal, dual = self._lengths(step)
         self._move(step, primal, dual)
         self.step_lengths = max(primal, dual)
 
-    def _corrected(
-        self, system: NewtonSystem, target: float, crossed: dict[str, FloatArray], step: dict[str, FloatArray]
-    ) -> dict[str, FloatArray]:
-        """The step after corrections of the products that hold it up (Gondzio 1996): solves cost less than systems."""
-        lengths = self._lengths(step)
-        for _ in range(CORRECTIONS):
-            if min(lengths) >= 0.9:
-                break
-            primal, dual = (min(1.0, length + LONGER) for length in lengths)
-            trial = {}
-            for key, partner in PAIRS:
-                product = (getattr(self, key) + primal * step[key]) * (getattr(self, partner) + dual * step[partner])
-                wanted = np.clip(product, CENTRAL[0] * target, CENTRAL[1] * target) - product
-                trial[key] = crossed[key] - np.maximum(wanted, -CENTRAL[1] * target)
-            new = self._direction(system, target, trial)
-            reached = self._lengths(new)
-            if sum(reached) < sum(lengths) + 0.1 * LONGER:
-                break
-            step, lengths, crossed = new, reached, trial
-        return step
-
-    def _direction(self, system: NewtonSystem, target: float, crossed: dict[str, FloatArray]) -> dict[str, FloatArray]:
+    def _direction(self, system: NewtonSystem, target: float, crossed: Mapping[str, FloatArray]) -> Step:
         """Newton step towards complementarity `target`, with second-order terms of an earlier step by pair."""
         program, margins = self.program, self.program.margins
         a = (target - crossed["s"]) / self.s - self.y
@@ -231,20 +212,18 @@ class InteriorState:
         dt = dw if self.has_floor else np.zeros_like(dw)
         return {"w": dw, "gamma": np.array([dgamma]), "s": ds, "y": dy, "r": dr, "lam": dlam, "t": dt, "z": dz}
 
-    def _lengths(self, step: dict[str, FloatArray]) -> tuple[float, float]:
+    def _lengths(self, step: Step) -> tuple[float, float]:
         """Longest primal and dual steps that stay inside."""
-        rise = float((step["w"] / np.maximum(LARGEST_RISE, -0.5 * self.w)).max())
-        fall = float(-step["w"].min()) / LARGEST_FALL
         primal = min(
             1.0,
-            1.0 / max(rise, fall, 1e-300),
-            *(_to_boundary(x, step[k]) for k, x in (("s", self.s), ("r", self.r), ("t", self.t))),
-            _to_boundary(np.array([self.gamma]), step["gamma"]),
+            believed(self.w, step["w"]),
+            *(to_boundary(x, step[k]) for k, x in (("s", self.s), ("r", self.r), ("t", self.t))),
+            to_boundary(np.array([self.gamma]), step["gamma"]),
         )
-        dual = min(1.0, *(_to_boundary(x, step[k]) for k, x in (("y", self.y), ("lam", self.lam), ("z", self.z))))
+        dual = min(1.0, *(to_boundary(x, step[k]) for k, x in (("y", self.y), ("lam", self.lam), ("z", self.z))))
         return primal, dual
 
-    def _move(self, step: dict[str, FloatArray], primal: float, dual: float) -> None:
+    def _move(self, step: Step, primal: float, dual: float) -> None:
         self.w = self.w + primal * step["w"]
         self.gamma += primal * float(step["gamma"][0])
         self.s = self.s + primal * step["s"]
@@ -257,7 +236,14 @@ class InteriorState:
         self.z = self.z + dual * step["z"]
 
 
-def row_shares(program: ConvexProgram, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+def believed(w: FloatArray, step: FloatArray) -> float:
+    """Share of a step of the log-parameters up to which exp(w) is nearly linear."""
+    rise = float((step / np.maximum(LARGEST_RISE, -0.5 * w)).max())
+    fall = float(-step.min()) / LARGEST_FALL
+    return 1.0 / max(rise, fall, 1e-300)
+
+
+def row_shares(program: ConvexProgram | SequenceProgram, w: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Share of each entry in the sum of its row's exponentials, and the logarithms of these sums."""
     first, sizes = program.row_ptr[:-1], np.diff(program.row_ptr)
     top = np.maximum.reduceat(w, first)
@@ -266,7 +252,7 @@ def row_shares(program: ConvexProgram, w: FloatArray) -> tuple[FloatArray, Float
     return part / np.repeat(total, sizes), top + np.log(total)
 
 
-def _to_boundary(x: FloatArray, step: FloatArray) -> float:
+def to_boundary(x: FloatArray, step: FloatArray) -> float:
     """Share of the step after which an entry of x has lost nearly all it has."""
     ratio = float((-step / np.where(x > 0, x, np.inf)).max())
     return NEAREST / ratio if ratio > 0 else math.inf

@@ -15,7 +15,7 @@ from ..._arrays import FloatArray
 from ...programs.convex import ConvexProgram
 from ...programs.margin_kernels import add_curvature
 
-__all__ = ["NewtonSystem"]
+__all__ = ["NewtonSystem", "factorize"]
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class NewtonSystem:
             if len(at):  # moving entries of a row are neighbours
                 matrix[at[0] : at[-1] + 1, at[0] : at[-1] + 1] += row_weight[g] * np.outer(part, part)
         matrix[np.diag_indices(len(matrix))] += diagonal[self._moving]
-        self._factor = _factorize(matrix)
+        self._factor = factorize(matrix)
         self._free = program.gamma is None
         if self._free:
             scaled = np.broadcast_to(program.delta, d.shape).copy()
@@ -94,7 +94,10 @@ class NewtonSystem:
         return step, gamma
 
 
-def _factorize(matrix: FloatArray) -> tuple[FloatArray, bool]:
+def factorize(matrix: FloatArray) -> tuple[FloatArray, bool]:
+    """Cholesky factor of a matrix, which is overwritten, with a ridge where it has none."""
+    if not len(matrix):
+        return matrix, True
     diagonal = np.array(matrix.diagonal())
     floor = 1e-300 + 1e-16 * float(diagonal.max())
     for ridge in RIDGES:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from ..._arrays import FloatArray
 from ..._threads import limited_threads
 from ...programs.base import ProgramKind
+from ...programs.chain_program import ChainProgram
 from ...programs.convex import ConvexProgram
 from ...results.status import TerminationStatus
 from ..base import Availability, Solver, SolverCallback, SolverResult
@@ -15,7 +16,7 @@ from ._chain_links import AnewLink, ChainLink, ResumableLink
 from ._shares import next_turn
 from .run import ConvexRun
 
-__all__ = ["ConvexChainSolver"]
+__all__ = ["ConvexChainSolver", "seconds_left"]
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +68,10 @@ class ConvexChainSolver(Solver):
         return Availability(True, "built in")
 
     def solve(
-        self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self,
+        program: ConvexProgram | ChainProgram,
+        callback: SolverCallback | None = None,
+        start: FloatArray | None = None,
     ) -> SolverResult:
         """Minimise a convex program; see `Solver.solve`."""
         run = ConvexRun(self, program, callback, start)
@@ -97,7 +101,7 @@ class ConvexChainSolver(Solver):
             stats=stats,
         )
 
-    def _links(self, program: ConvexProgram, run: ConvexRun) -> list[ChainLink]:
+    def _links(self, program: Any, run: ConvexRun) -> list[ChainLink]:
         """Solvers that take turns, with the common settings."""
         from .cvxpy_conic import ClarabelSolver
         from .first_order import FirstOrderSolver
@@ -116,7 +120,7 @@ class ConvexChainSolver(Solver):
         parting: list[FloatArray] = []
 
         def first_order(callback: SolverCallback) -> Any:
-            return FirstOrderSolver(time_limit=_left(run), **common).steps(program, callback, run.best)
+            return FirstOrderSolver(time_limit=seconds_left(run), **common).steps(program, callback, run.best)
 
         def proximal_newton(callback: SolverCallback) -> Any:
             assert run.best is not None
@@ -125,20 +129,20 @@ class ConvexChainSolver(Solver):
             first.reserve = True
             parting.append(run.best)
             engine = ProximalNewtonSolver(
-                time_limit=_left(run), warm_seconds=0.0, multipliers=first.multipliers, **common
+                time_limit=seconds_left(run), warm_seconds=0.0, multipliers=first.multipliers, **common
             )
             return engine.steps(program, callback, run.best)
 
         def interior_point(callback: SolverCallback) -> Any:
             engine = InteriorPointSolver(
-                time_limit=_left(run), warm_seconds=0.0, multipliers=first.multipliers, **common
+                time_limit=seconds_left(run), warm_seconds=0.0, multipliers=first.multipliers, **common
             )
             return engine.steps(program, callback, parting[0] if parting else run.best)
 
         def working_set(callback: SolverCallback) -> Any:
             tables = [link.multipliers for link in links]
             known = max((t for t in tables if t is not None), key=program.dual_value, default=None)
-            engine = WorkingSetSolver(time_limit=_left(run), multipliers=known, **common)
+            engine = WorkingSetSolver(time_limit=seconds_left(run), multipliers=known, **common)
             return engine.steps(program, callback, run.best)
 
         first = ResumableLink(
@@ -195,7 +199,7 @@ def _hand_over(links: Sequence[ChainLink], run: ConvexRun) -> None:
         named["proximal_newton"].behind = FURTHER_AHEAD * dense.step
 
 
-def _left(run: ConvexRun) -> float | None:
+def seconds_left(run: ConvexRun) -> float | None:
     """Time limit of a link that begins now."""
     return None if run.budget.limit is None else run.budget.left()
 

@@ -40,25 +40,26 @@ FORMS = [
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-@settings(max_examples=5, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), n_labels=st.integers(2, 3))
-def test_constraint_generation_finds_the_optimum_over_all_labellings(form, seed, n_labels):
-    data, X, Y = tiny(seed, n_labels)
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), n_labels=st.integers(2, 3), n=st.integers(2, 8), missing=st.booleans())
+def test_default_method_constraint_generation_and_all_labellings_agree_to_six_digits(form, seed, n_labels, n, missing):
+    data, X, Y = tiny(seed, n_labels, n, missing)
     problem = mm.SequenceMaxMargin(data, min_prob=0.01, **form)
     published = problem.normalization == "published"
     expected = labellings.optimum(
         n_labels, CARDS, X, Y, gamma=problem.gamma, B=problem.B, linear=problem.linear,
         min_prob=None if published else 0.01,
     )  # fmt: skip
-    result = mm.solve(problem, "constraint_generation", rel_gap=1e-7)
-    assert result.certificate.ok, str(result.certificate)
-    assert result.bounds.primal_bound == pytest.approx(expected, rel=1e-6, abs=1e-6)
-    assert result.bounds.dual_bound == pytest.approx(expected, rel=1e-6, abs=1e-6)
-    assert result.bounds.dual_bound <= expected + 1e-6 * max(1.0, abs(expected))
+    for solver in ("auto", "constraint_generation"):
+        result = mm.solve(problem, solver, rel_gap=1e-7)
+        assert result.certificate.ok, str(result.certificate)
+        assert result.bounds.primal_bound == pytest.approx(expected, rel=1e-6, abs=1e-6)
+        assert result.bounds.dual_bound == pytest.approx(expected, rel=1e-6, abs=1e-6)
+        assert result.bounds.dual_bound <= expected + 1e-6 * max(1.0, abs(expected))
 
 
 @pytest.mark.parametrize("form", [FORMS[0], FORMS[2], FORMS[4]], ids=str)
-def test_the_scalable_method_finds_the_same_optimum(form):
+def test_first_order_steps_find_the_same_optimum(form):
     for seed in (1, 2):
         data, X, Y = tiny(seed, missing=False)
         problem = mm.SequenceMaxMargin(data, min_prob=0.01, **form)

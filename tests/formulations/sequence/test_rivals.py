@@ -33,10 +33,11 @@ def tiny(seed, n_labels=2, n=4):
 def test_the_markov_network_has_the_optimum_over_all_labellings(seed, C):
     data, X, Y = tiny(seed)
     expected = labellings.optimum(2, CARDS, X, Y, C=C)
-    result = mm.solve(mm.SequenceMarkovNetwork(data, C=C), "constraint_generation", rel_gap=1e-7)
-    assert result.certificate.ok, str(result.certificate)
-    assert result.bounds.primal_bound == pytest.approx(expected, rel=1e-6, abs=1e-7)
-    assert result.bounds.dual_bound == pytest.approx(expected, rel=1e-6, abs=1e-7)
+    for solver in ("auto", "constraint_generation"):
+        result = mm.solve(mm.SequenceMarkovNetwork(data, C=C), solver, rel_gap=1e-7)
+        assert result.certificate.ok, str(result.certificate)
+        assert result.bounds.primal_bound == pytest.approx(expected, rel=1e-6, abs=1e-7)
+        assert result.bounds.dual_bound == pytest.approx(expected, rel=1e-6, abs=1e-7)
     scalable = mm.solve(mm.SequenceMarkovNetwork(data, C=C), "first_order", rel_gap=1e-3)
     assert scalable.termination_status is mm.TerminationStatus.OPTIMAL
     assert scalable.bounds.primal_bound == pytest.approx(expected, rel=2e-3)
