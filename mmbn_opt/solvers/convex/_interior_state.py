@@ -8,7 +8,7 @@ import numpy as np
 from ..._arrays import FloatArray
 from ...programs.convex import ConvexProgram
 from ...programs.margin_kernels import center_slacks
-from ._newton_system import NewtonSystem
+from ._newton_system import SMALLEST_RIDGE, NewtonSystem
 from ._primal_dual import with_own_class
 from .log_barrier import interior, slack_demands
 
@@ -27,6 +27,8 @@ PAIRS = (("s", "y"), ("r", "lam"), ("t", "z"))
 """Slacks and their multipliers."""
 CORRECTIONS, LONGER = 3, 0.3
 """At most so many corrections a step, each of which tries for so much more of the way."""
+RESET = (0.5, 2.0)
+"""Least and most that a row's slack is multiplied by to fit its sum."""
 CENTRAL = (0.1, 10.0)
 """Products within these shares of the target are left alone."""
 
@@ -62,7 +64,7 @@ class InteriorState:
         self._center(mu)
         if known is not None:
             self.y = (1.0 - CENTRED_SHARE) * known + CENTRED_SHARE * self.y
-        self.step_lengths, self.excess = 1.0, math.inf
+        self.step_lengths, self.excess, self.least_ridge = 1.0, math.inf, 0.0
         self.pull, self.anchor, self.slowest = 0.0, self.w, 1e-3
 
     def _center(self, mu: float) -> None:
@@ -167,8 +169,12 @@ class InteriorState:
             curvature,
             self.prune,
             self.free,
+            self.least_ridge,
         )
+        # Where the smallest one was needed, the systems to come, which are worse, need it too.
+        self.least_ridge = min(system.ridge, SMALLEST_RIDGE)
         nothing = {key: np.zeros_like(getattr(self, key)) for key, _ in PAIRS}
+        self.bent, self.swerve = np.zeros_like(self.r), np.zeros_like(self.w)
         aim = self._direction(system, 0.0, nothing)
         primal, dual = self._lengths(aim)
         after, pairs = 0.0, self._pairs()
@@ -177,6 +183,7 @@ class InteriorState:
             after += float((mine * its).sum()) if key != "t" or self.has_floor else 0.0
         sigma = max(min(1.0, max(after / pairs / mu, 0.0)) ** 3, self.slowest)
         crossed = {key: primal * dual * aim[key] * aim[partner] for key, partner in PAIRS}
+        self._bend(aim, primal, dual)
         step = self._direction(system, sigma * mu, crossed)
         step = self._corrected(system, sigma * mu, crossed, step)
         primal, dual = self._lengths(step)
@@ -215,7 +222,8 @@ class InteriorState:
         if self.has_floor:
             to_z = np.where(self.free, (target - crossed["t"]) / self.t - self.z, 0.0)
         right = -self.stationarity + margins.adjoint(self.rivals(shifted))
-        right -= self.share * np.repeat(to_lam + self.lam * self.residual / self.r, self.sizes)
+        residual = self.residual + self.bent
+        right -= self.share * np.repeat(to_lam + self.lam * residual / self.r, self.sizes) + self.swerve
         right += to_z
         right_gamma = -self.slope - float((program.delta * self.rivals(shifted)).sum())
         dw, dgamma = system.solve(right, right_gamma)
@@ -225,11 +233,22 @@ class InteriorState:
         dxi = (a.sum(axis=1) + (self.d * dg).sum(axis=1)) / total[:, 0]
         ds = dxi[:, None] - dg
         dy = a - self.d * ds
-        dr = -np.add.reduceat(self.share * dw, program.row_ptr[:-1]) - self.residual
+        dr = -np.add.reduceat(self.share * dw, program.row_ptr[:-1]) - residual
         dlam = to_lam - self.lam / self.r * dr
         dz = to_z - self.z / self.t * dw if self.has_floor else np.zeros_like(dw)
         dt = dw if self.has_floor else np.zeros_like(dw)
         return {"w": dw, "gamma": np.array([dgamma]), "s": ds, "y": dy, "r": dr, "lam": dlam, "t": dt, "z": dz}
+
+    def _bend(self, step: dict[str, FloatArray], primal: float, dual: float) -> None:
+        """How far the rows and their pull leave their tangents along a step, for the next one to make up for."""
+        dw, sizes, first = step["w"], self.sizes, self.program.row_ptr[:-1]
+        share, level = row_shares(self.program, self.w + primal * dw)
+        along = np.add.reduceat(self.share * dw, first)
+        self.bent = np.maximum((level + self.r - self.residual) / primal - along, 0.0)
+        straight = np.repeat(self.lam, sizes) * (1.0 + primal * (dw - np.repeat(along, sizes)))
+        straight = self.share * (straight + dual * np.repeat(step["lam"], sizes))
+        pulled = np.repeat(self.lam + dual * step["lam"], sizes) * share
+        self.swerve = np.where(self.free, (pulled - straight) / primal, 0.0)
 
     def _lengths(self, step: dict[str, FloatArray]) -> tuple[float, float]:
         """Longest primal and dual steps that stay inside."""
@@ -255,6 +274,8 @@ class InteriorState:
         self.y *= (self.program.margins.weight / self.y.sum(axis=1))[:, None]
         self.lam = self.lam + dual * step["lam"]
         self.z = self.z + dual * step["z"]
+        # Along a step the sums are above their tangents: where a row has room for the difference, its slack gives way.
+        self.r = np.clip(-row_shares(self.program, self.w)[1], RESET[0] * self.r, RESET[1] * self.r)
 
 
 def row_shares(program: ConvexProgram, w: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -37,6 +37,11 @@ AHEAD, FURTHER_AHEAD = 4.0, 40.0
 general, and when its gap is already below `NEARLY_GOOD_GAP`."""
 LONGEST_WARM = 3.0
 """Seconds of the first-order method's first turn, at most."""
+QUICK = 0.5
+"""Seconds of an iteration up to which the interior point goes first, where it has only rows and a floor to do with."""
+BRIEF, WHOLE = 3.0, 40.0
+"""Iterations of such an interior point whose time the first-order method has before it, and that it then has before the
+proximal Newton method: more than it needs to six digits."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +49,12 @@ class ConvexChainSolver(Solver):
     """First-order method, then proximal Newton steps and an interior point in turns; for a linear form HiGHS first.
 
     The first-order method has the first seconds. Then the proximal Newton method goes on from its point. With a floor
-    alone, and where dense matrices will do, an interior point works beside it: on the samples at a kink if the point is
-    soon a good one, else on all; each has half of the time limit, unless
-    another has closed the gap: the chain never ends worse than its best member would with half the time. Where one
-    gives up, those that have waited take over, Clarabel too. Each goes on where it was. Without a limit turns grow with
-    the time spent, and whoever makes no progress any more is left. The raw status lists what each of them said.
+    alone, and where dense matrices will do, an interior point works beside it: on all samples and before it where an
+    iteration takes less than half a second, else on the samples at a kink if the point is soon a good one. Each has half
+    of the time limit, unless another has closed the gap: the chain never ends worse than its best member would with half
+    the time. Where one gives up, those that have waited take over, Clarabel too. Each goes on where it was. Without a
+    limit turns grow with the time spent, and whoever makes no progress any more is left. The raw status lists what each
+    of them said.
     """
 
     name: ClassVar[str] = "convex"
@@ -130,6 +136,7 @@ class ConvexChainSolver(Solver):
             return engine.steps(program, callback, run.best)
 
         def interior_point(callback: SolverCallback) -> Any:
+            first.reserve = True
             engine = InteriorPointSolver(
                 time_limit=_left(run), warm_seconds=0.0, multipliers=first.multipliers, **common
             )
@@ -141,11 +148,13 @@ class ConvexChainSolver(Solver):
             engine = WorkingSetSolver(time_limit=_left(run), multipliers=known, **common)
             return engine.steps(program, callback, run.best)
 
+        # With a likelihood term the rows are curved, and the proximal method is far ahead.
+        step, curved, quick = iteration_seconds(program), bool(program.linear.any()), _is_quick(program)
         first = ResumableLink(
             FirstOrderSolver.name,
             run,
             first_order,
-            first_turn=min(expected_warm_seconds(program), LONGEST_WARM),
+            first_turn=BRIEF * step if quick else min(expected_warm_seconds(program), LONGEST_WARM),
             pause=max(WARM_GAP, self.rel_gap),
             closing=run.closing,
         )
@@ -153,12 +162,12 @@ class ConvexChainSolver(Solver):
         if program.is_linear:
             links.append(AnewLink(LinearFormSolver(**common), program, run, eager=True))
         else:
-            links.append(ResumableLink(ProximalNewtonSolver.name, run, proximal_newton))
+            waits = WHOLE * step if quick else 0.0
+            links.append(ResumableLink(ProximalNewtonSolver.name, run, proximal_newton, behind=waits))
             if program.margins.n_parameters <= DENSE_PARAMETERS:
-                # With a likelihood term the rows are curved, and the proximal method is far ahead.
-                step, curved = iteration_seconds(program), bool(program.linear.any())
+                waits = 0.0 if quick else AHEAD * step
                 dense = ResumableLink(
-                    InteriorPointSolver.name, run, interior_point, step=step, reserve=curved, behind=AHEAD * step
+                    InteriorPointSolver.name, run, interior_point, step=step, reserve=curved, behind=waits
                 )
                 links.append(dense)
                 if program.gamma is not None and not curved:
@@ -182,17 +191,31 @@ def _hand_over(links: Sequence[ChainLink], run: ConvexRun) -> None:
     """Once the point is good, the working set goes first, in place of an interior point on all samples.
 
     An interior point that is well under way on all samples is as far, and would have to begin anew; while the proximal
-    method comes near, it waits for longer.
+    method comes near, it waits for longer. One whose iterations are quick goes first in any case: by as many as they
+    really take here.
     """
     named = {link.name: link for link in links}
     last, dense = named.get("working_set"), named.get("interior_point")
-    if last is None or dense is None or not last.reserve or dense.spent > UNDER_WAY * dense.step:
+    if last is None or dense is None:
+        return
+    if _is_quick(run.program):
+        named["proximal_newton"].behind = max(named["proximal_newton"].behind, WHOLE * dense.step)
+        return
+    if not last.reserve or dense.spent > UNDER_WAY * dense.step:
         return
     gap = run.bounds.gap_rel
     dense.behind = (AHEAD if gap > NEARLY_GOOD_GAP else FURTHER_AHEAD) * dense.step
     if gap <= GOOD_GAP:
         last.reserve, dense.reserve = False, True
         named["proximal_newton"].behind = FURTHER_AHEAD * dense.step
+
+
+def _is_quick(program: ConvexProgram) -> bool:
+    """Whether the interior point goes first."""
+    from .interior_point import iteration_seconds
+
+    held_alone = not program.is_linear and not program.linear.any()
+    return held_alone and program.margins.n_parameters <= DENSE_PARAMETERS and iteration_seconds(program) <= QUICK
 
 
 def _left(run: ConvexRun) -> float | None:
