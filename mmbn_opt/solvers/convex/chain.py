@@ -38,7 +38,10 @@ general, and when its gap is already below `NEARLY_GOOD_GAP`."""
 LONGEST_WARM = 3.0
 """Seconds of the first-order method's first turn, at most."""
 QUICK = 0.5
-"""Seconds of an iteration up to which the interior point goes first, where it has only rows and a floor to do with."""
+"""Seconds of an iteration up to which the interior point goes first, with a floor alone, unless the first-order method
+comes near at once."""
+LOOK = 120
+"""Passes of the first-order method that tell whether it comes near at once."""
 BRIEF, WHOLE = 3.0, 40.0
 """Iterations of such an interior point whose time the first-order method has before it, and that it then has before the
 proximal Newton method: more than it needs to six digits."""
@@ -49,12 +52,12 @@ class ConvexChainSolver(Solver):
     """First-order method, then proximal Newton steps and an interior point in turns; for a linear form HiGHS first.
 
     The first-order method has the first seconds. Then the proximal Newton method goes on from its point. With a floor
-    alone, and where dense matrices will do, an interior point works beside it: on all samples and before it where an
-    iteration takes less than half a second, else on the samples at a kink if the point is soon a good one. Each has half
-    of the time limit, unless another has closed the gap: the chain never ends worse than its best member would with half
-    the time. Where one gives up, those that have waited take over, Clarabel too. Each goes on where it was. Without a
-    limit turns grow with the time spent, and whoever makes no progress any more is left. The raw status lists what each
-    of them said.
+    alone, and where dense matrices will do, an interior point works beside it: on the samples at a kink if the point is
+    soon a good one, else on all; where an iteration takes less than half a second and the first-order method left a
+    large gap, it goes first. Each has half of the time limit, unless another has closed the gap: the chain never ends
+    worse than its best member would with half the time. Where one gives up, those that have waited take over, Clarabel
+    too. Each goes on where it was. Without a limit turns grow with the time spent, and whoever makes no progress any
+    more is left. The raw status lists what each of them said.
     """
 
     name: ClassVar[str] = "convex"
@@ -155,6 +158,7 @@ class ConvexChainSolver(Solver):
             run,
             first_order,
             first_turn=BRIEF * step if quick else min(expected_warm_seconds(program), LONGEST_WARM),
+            first_steps=LOOK if quick else 0,
             pause=max(WARM_GAP, self.rel_gap),
             closing=run.closing,
         )
@@ -191,15 +195,19 @@ def _hand_over(links: Sequence[ChainLink], run: ConvexRun) -> None:
     """Once the point is good, the working set goes first, in place of an interior point on all samples.
 
     An interior point that is well under way on all samples is as far, and would have to begin anew; while the proximal
-    method comes near, it waits for longer. One whose iterations are quick goes first in any case: by as many as they
-    really take here.
+    method comes near, it waits for longer. One whose iterations are quick goes first unless the first-order method came
+    near at once; how long they really take is seen when it has begun.
     """
     named = {link.name: link for link in links}
     last, dense = named.get("working_set"), named.get("interior_point")
     if last is None or dense is None:
         return
     if _is_quick(run.program):
-        named["proximal_newton"].behind = max(named["proximal_newton"].behind, WHOLE * dense.step)
+        proximal = named["proximal_newton"]
+        if dense.tries:
+            proximal.behind = max(proximal.behind, WHOLE * dense.step)
+        elif run.bounds.gap_rel <= NEARLY_GOOD_GAP:
+            proximal.behind, dense.behind = 0.0, FURTHER_AHEAD * dense.step
         return
     if not last.reserve or dense.spent > UNDER_WAY * dense.step:
         return
