@@ -129,9 +129,10 @@ class ConvexChainSolver(Solver):
 
         def proximal_newton(callback: SolverCallback) -> Any:
             assert run.best is not None
-            # From here on it does all that the first-order method could; the interior point needs what that has left:
-            # a point in the middle, and not one that is nearly at a vertex.
-            first.reserve = True
+            # From here on it does all that the first-order method could, unless that is far from its end and nothing
+            # holds the point but a floor: on data that are nearly separable, hardly a sample has a kink to go by.
+            first.reserve = curved or dense_too or run.bounds.gap_rel <= NEARLY_GOOD_GAP
+            # The interior point needs what that has left: a point in the middle, not one that is nearly at a vertex.
             parting.append(run.best)
             engine = ProximalNewtonSolver(
                 time_limit=_left(run), warm_seconds=0.0, multipliers=first.multipliers, **common
@@ -152,6 +153,7 @@ class ConvexChainSolver(Solver):
             return engine.steps(program, callback, run.best)
 
         # With a likelihood term the rows are curved, and the proximal method is far ahead.
+        dense_too = program.margins.n_parameters <= DENSE_PARAMETERS
         step, curved, quick = iteration_seconds(program), bool(program.linear.any()), _is_quick(program)
         first = ResumableLink(
             FirstOrderSolver.name,
@@ -168,7 +170,7 @@ class ConvexChainSolver(Solver):
         else:
             waits = WHOLE * step if quick else 0.0
             links.append(ResumableLink(ProximalNewtonSolver.name, run, proximal_newton, behind=waits))
-            if program.margins.n_parameters <= DENSE_PARAMETERS:
+            if dense_too:
                 waits = 0.0 if quick else AHEAD * step
                 dense = ResumableLink(
                     InteriorPointSolver.name, run, interior_point, step=step, reserve=curved, behind=waits
