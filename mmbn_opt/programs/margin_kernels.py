@@ -237,8 +237,18 @@ def add_curvature(factor_rows, gather, d, least, matrix):  # type: ignore[no-unt
     n_samples, n_factors = factor_rows.shape
     n_rows, n_classes = gather.shape
     total = np.empty(n_samples)
+    others = np.empty((n_samples, n_classes))
     for m in range(n_samples):
-        total[m] = d[m].sum()
+        # Sums of the other classes, without the cancellation of a difference: one class may have nearly all.
+        before = 0.0
+        for c in range(n_classes):
+            others[m, c] = before
+            before += d[m, c]
+        total[m] = before
+        after = 0.0
+        for c in range(n_classes - 1, -1, -1):
+            others[m, c] += after
+            after += d[m, c]
     block = np.empty((n_rows, n_rows))
     for a in range(n_classes):
         for b in range(a + 1):
@@ -248,8 +258,8 @@ def add_curvature(factor_rows, gather, d, least, matrix):  # type: ignore[no-unt
                 if d[m, a] <= least or d[m, b] <= least:
                     continue
                 used = True
-                # The first is d - d^2 / total, without its cancellation.
-                e = d[m, a] * ((total[m] - d[m, a]) / total[m]) if a == b else -d[m, a] * (d[m, b] / total[m])
+                # The first is d - d^2 / total.
+                e = d[m, a] * (others[m, a] / total[m]) if a == b else -d[m, a] * (d[m, b] / total[m])
                 for f in range(n_factors):
                     row = factor_rows[m, f]
                     for g in range(f + 1):

@@ -109,6 +109,8 @@ class ResumableLink(ChainLink):
         Seconds that a step is expected to take before one has been seen.
     pause : float
         The first turn ends at this relative gap.
+    first_steps : int
+        Else it has so many steps at least, however slow the machine is at the time.
     closing : float
         Seconds that the method's last look takes: where they are not there, it is left out.
     """
@@ -124,11 +126,12 @@ class ResumableLink(ChainLink):
         step: float = 0.0,
         first_turn: float = FIRST_TURN,
         pause: float = 0.0,
+        first_steps: int = 0,
         closing: float = 0.0,
         **place: Any,
     ) -> None:
         super().__init__(name, run, **place)
-        self._begin, self._pause, self._closing = begin, pause, closing
+        self._begin, self._pause, self._closing, self._first_steps = begin, pause, closing, first_steps
         self.first_turn, self.step = first_turn, step
         self._steps: Steps | None = None
         self._books: ConvexRun | None = None
@@ -136,7 +139,7 @@ class ResumableLink(ChainLink):
     def _advance(self, deadline: float) -> None:
         if self._steps is None:
             self._steps = self._begin(self._listen)
-        pause = self._pause if self.tries == 1 else 0.0
+        pause, steps = (self._pause, self._first_steps) if self.tries == 1 else (0.0, 0)
         while True:
             before = self.clock()
             try:
@@ -151,7 +154,9 @@ class ResumableLink(ChainLink):
                 self.close()
                 return
             # A step that would not fit waits for the next turn: it is somebody else's time.
-            if self.run.should_stop() or self.run.bounds.gap_rel <= pause or now + self.step > deadline:
+            steps -= 1
+            late = steps <= 0 and now + self.step > deadline
+            if self.run.should_stop() or self.run.bounds.gap_rel <= pause or late:
                 return
 
     def close(self) -> None:

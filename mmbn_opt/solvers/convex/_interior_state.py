@@ -11,7 +11,7 @@ from ...programs.convex import ConvexProgram
 from ...programs.margin_kernels import center_slacks
 from ...programs.sequence import SequenceProgram
 from ._corrections import Step, corrected
-from ._newton_system import NewtonSystem
+from ._newton_system import SMALLEST_RIDGE, NewtonSystem
 from ._primal_dual import with_own_class
 from .log_barrier import interior, slack_demands
 
@@ -28,6 +28,8 @@ CENTRED_SHARE = 0.5
 """Share of the centred multipliers in the first ones, where others are known."""
 PAIRS = (("s", "y"), ("r", "lam"), ("t", "z"))
 """Slacks and their multipliers."""
+RESET = (0.5, 2.0)
+"""Least and most that a row's slack is multiplied by to fit its sum."""
 
 
 class InteriorState:
@@ -61,7 +63,7 @@ class InteriorState:
         self._center(mu)
         if known is not None:
             self.y = (1.0 - CENTRED_SHARE) * known + CENTRED_SHARE * self.y
-        self.step_lengths, self.excess = 1.0, math.inf
+        self.step_lengths, self.excess, self.least_ridge = 1.0, math.inf, 0.0
         self.pull, self.anchor, self.slowest = 0.0, self.w, 1e-3
 
     def _center(self, mu: float) -> None:
@@ -166,8 +168,12 @@ class InteriorState:
             curvature,
             self.prune,
             self.free,
+            self.least_ridge,
         )
+        # Where the smallest one was needed, the systems to come, which are worse, need it too.
+        self.least_ridge = min(system.ridge, SMALLEST_RIDGE)
         nothing = {key: np.zeros_like(getattr(self, key)) for key, _ in PAIRS}
+        self.bent, self.swerve = np.zeros_like(self.r), np.zeros_like(self.w)
         aim = self._direction(system, 0.0, nothing)
         primal, dual = self._lengths(aim)
         after, pairs = 0.0, self._pairs()
@@ -176,6 +182,7 @@ class InteriorState:
             after += float((mine * its).sum()) if key != "t" or self.has_floor else 0.0
         sigma = max(min(1.0, max(after / pairs / mu, 0.0)) ** 3, self.slowest)
         crossed = {key: primal * dual * aim[key] * aim[partner] for key, partner in PAIRS}
+        self._bend(aim, primal, dual)
         step = self._direction(system, sigma * mu, crossed)
         known = [(getattr(self, key), getattr(self, partner), key, partner) for key, partner in PAIRS]
         step = corrected(
@@ -196,7 +203,8 @@ class InteriorState:
         if self.has_floor:
             to_z = np.where(self.free, (target - crossed["t"]) / self.t - self.z, 0.0)
         right = -self.stationarity + margins.adjoint(self.rivals(shifted))
-        right -= self.share * np.repeat(to_lam + self.lam * self.residual / self.r, self.sizes)
+        residual = self.residual + self.bent
+        right -= self.share * np.repeat(to_lam + self.lam * residual / self.r, self.sizes) + self.swerve
         right += to_z
         right_gamma = -self.slope - float((program.delta * self.rivals(shifted)).sum())
         dw, dgamma = system.solve(right, right_gamma)
@@ -206,11 +214,22 @@ class InteriorState:
         dxi = (a.sum(axis=1) + (self.d * dg).sum(axis=1)) / total[:, 0]
         ds = dxi[:, None] - dg
         dy = a - self.d * ds
-        dr = -np.add.reduceat(self.share * dw, program.row_ptr[:-1]) - self.residual
+        dr = -np.add.reduceat(self.share * dw, program.row_ptr[:-1]) - residual
         dlam = to_lam - self.lam / self.r * dr
         dz = to_z - self.z / self.t * dw if self.has_floor else np.zeros_like(dw)
         dt = dw if self.has_floor else np.zeros_like(dw)
         return {"w": dw, "gamma": np.array([dgamma]), "s": ds, "y": dy, "r": dr, "lam": dlam, "t": dt, "z": dz}
+
+    def _bend(self, step: Step, primal: float, dual: float) -> None:
+        """How far the rows and their pull leave their tangents along a step, for the next one to make up for."""
+        dw, sizes, first = step["w"], self.sizes, self.program.row_ptr[:-1]
+        share, level = row_shares(self.program, self.w + primal * dw)
+        along = np.add.reduceat(self.share * dw, first)
+        self.bent = np.maximum((level + self.r - self.residual) / primal - along, 0.0)
+        straight = np.repeat(self.lam, sizes) * (1.0 + primal * (dw - np.repeat(along, sizes)))
+        straight = self.share * (straight + dual * np.repeat(step["lam"], sizes))
+        pulled = np.repeat(self.lam + dual * step["lam"], sizes) * share
+        self.swerve = np.where(self.free, (pulled - straight) / primal, 0.0)
 
     def _lengths(self, step: Step) -> tuple[float, float]:
         """Longest primal and dual steps that stay inside."""
@@ -234,6 +253,8 @@ class InteriorState:
         self.y *= (self.program.margins.weight / self.y.sum(axis=1))[:, None]
         self.lam = self.lam + dual * step["lam"]
         self.z = self.z + dual * step["z"]
+        # Along a step the sums are above their tangents: where a row has room for the difference, its slack gives way.
+        self.r = np.clip(-row_shares(self.program, self.w)[1], RESET[0] * self.r, RESET[1] * self.r)
 
 
 def believed(w: FloatArray, step: FloatArray) -> float:

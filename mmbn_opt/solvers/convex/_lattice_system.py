@@ -73,7 +73,7 @@ class DetourBlocks:
             here = slice(matrix.indptr[low], matrix.indptr[high])
             columns = np.repeat(np.arange(high - low), np.diff(matrix.indptr[low : high + 1]))
             block[matrix.indices[here] - low, columns] = matrix.data[here]
-            self.factors.append((factorize(block)[0], low, high))
+            self.factors.append((factorize(block)[0][0], low, high))
 
     def solve(self, right: FloatArray) -> FloatArray:
         """The inverse, applied."""
@@ -107,7 +107,7 @@ class LatticeSystem:
             _add_gram(matrix, detours, holder)
             if curvature > 0.0:
                 matrix += np.outer(detours.wrong, detours.wrong) / curvature
-            self._factor = factorize(matrix)
+            self._factor = factorize(matrix)[0]
             return
         self._blocks = DetourBlocks(detours, weights)
         matrix = np.zeros((len(self._moving), len(self._moving)))
@@ -119,7 +119,7 @@ class LatticeSystem:
             used = np.unique(part.indices)
             rows = solve_triangular(factor, part[:, used].toarray(), lower=True, check_finite=False)
             matrix[np.ix_(used, used)] += rows.T @ rows
-        self._factor = factorize(matrix)
+        self._factor = factorize(matrix)[0]
         if curvature > 0.0:
             inner = self._blocks.solve(detours.wrong)
             self._border = self._features.T @ inner

@@ -19,8 +19,10 @@ __all__ = ["NewtonSystem", "factorize"]
 
 logger = logging.getLogger(__name__)
 
-RIDGES = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1)
-"""Shares of the diagonal that are added when the factorization fails."""
+SMALLEST_RIDGE = 1e-14
+RIDGES = (0.0, SMALLEST_RIDGE, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1)
+"""Shares of the diagonal that are added when the factorization fails: more than is
+needed hides the curvature of the flattest directions."""
 
 
 class NewtonSystem:
@@ -40,6 +42,13 @@ class NewtonSystem:
         Entries of w that move; the others have a step of zero.
     prune : float
         Classes of a sample are left out whose curvature is below this times the 2 % quantile of diagonal over count.
+    least_ridge : float
+        Smaller ones are not tried.
+
+    Attributes
+    ----------
+    ridge : float
+        Share of the diagonal that was added.
     """
 
     def __init__(
@@ -52,6 +61,7 @@ class NewtonSystem:
         gamma_curvature: float = 0.0,
         prune: float = 0.0,
         free: NDArray[np.bool_] | None = None,
+        least_ridge: float = 0.0,
     ) -> None:
         margins = program.margins
         n = margins.n_parameters
@@ -70,7 +80,7 @@ class NewtonSystem:
             if len(at):  # moving entries of a row are neighbours
                 matrix[at[0] : at[-1] + 1, at[0] : at[-1] + 1] += row_weight[g] * np.outer(part, part)
         matrix[np.diag_indices(len(matrix))] += diagonal[self._moving]
-        self._factor = factorize(matrix)
+        self._factor, self.ridge = factorize(matrix, least_ridge)
         self._free = program.gamma is None
         if self._free:
             scaled = np.broadcast_to(program.delta, d.shape).copy()
@@ -94,13 +104,13 @@ class NewtonSystem:
         return step, gamma
 
 
-def factorize(matrix: FloatArray) -> tuple[FloatArray, bool]:
-    """Cholesky factor of a matrix, which is overwritten, with a ridge where it has none."""
+def factorize(matrix: FloatArray, least: float = 0.0) -> tuple[tuple[FloatArray, bool], float]:
+    """Cholesky factor of a matrix, which is overwritten, and the ridge of at least so much that it needed."""
     if not len(matrix):
-        return matrix, True
+        return (matrix, True), least
     diagonal = np.array(matrix.diagonal())
     floor = 1e-300 + 1e-16 * float(diagonal.max())
-    for ridge in RIDGES:
+    for ridge in (ridge for ridge in RIDGES if ridge >= least):
         matrix[np.diag_indices(len(matrix))] = diagonal * (1 + ridge) + (floor if ridge else 0.0)
         try:
             factor, lower = cho_factor(matrix, lower=True, check_finite=False)
@@ -108,5 +118,5 @@ def factorize(matrix: FloatArray) -> tuple[FloatArray, bool]:
             logger.debug("the Newton system is not positive definite with a ridge of %g", ridge)
             continue
         if np.isfinite(factor.diagonal()).all():
-            return factor, lower
+            return (factor, lower), ridge
     raise LinAlgError("the Newton system is not positive definite, even with a ridge of a tenth of its diagonal")

@@ -18,6 +18,8 @@ __all__ = ["ProximalState"]
 
 FIRST_STEP, FIRST_LENGTH = 0.5, 1e5
 """Proximal steps of the multipliers and of the parameters, in nats of a score and per unit of sample weight."""
+FAR, MARGIN = 5e-2, 2.0
+"""From a relative gap beyond, with a floor alone, steps begin smaller by as much as gamma is larger than this."""
 GROWTH, EASY, HARD = 2.0, 4, 12
 """Steps grow after a round of so few Newton steps, and shrink by the root of it after one of so many."""
 LONGEST = 1e9
@@ -45,6 +47,9 @@ class ProximalState:
     program : ConvexProgram or MarkovProgram
     w : float64 array (n,)
     multipliers : float64 array (n_samples, n_classes) or None
+    gap : float
+        Relative, of the point and what was proved before: far from the end the hinges are looked at from further away,
+        where many samples still have to change sides.
 
     References
     ----------
@@ -55,7 +60,11 @@ class ProximalState:
     """
 
     def __init__(
-        self, program: ConvexProgram | MarkovProgram, w: FloatArray, multipliers: FloatArray | None = None
+        self,
+        program: ConvexProgram | MarkovProgram,
+        w: FloatArray,
+        multipliers: FloatArray | None = None,
+        gap: float = 0.0,
     ) -> None:
         self.program, margins = program, program.margins
         self.weight = margins.weight * (program.C if isinstance(program, MarkovProgram) else 1.0)
@@ -85,7 +94,8 @@ class ProximalState:
             self.w[~self.holder.moving] = program.log_floor
         else:
             self.holder = LengthHolder(margins.n_parameters)
-        self.step, self.length = FIRST_STEP, FIRST_LENGTH
+        share = min(1.0, MARGIN / self.gamma) if gap > FAR and not linear.any() else 1.0
+        self.step, self.length = FIRST_STEP * share, FIRST_LENGTH * share
         self.rounds = self.newton_steps = self.gradient_steps = 0
         self._best, self._best_at = math.inf, 0
 

@@ -38,6 +38,14 @@ AHEAD, FURTHER_AHEAD = 4.0, 40.0
 general, and when its gap is already below `NEARLY_GOOD_GAP`."""
 LONGEST_WARM = 3.0
 """Seconds of the first-order method's first turn, at most."""
+QUICK = 0.5
+"""Seconds of an iteration up to which the interior point goes first, with a floor alone, unless the first-order method
+comes near at once."""
+LOOK = 120
+"""Passes of the first-order method that tell whether it comes near at once."""
+BRIEF, WHOLE = 3.0, 40.0
+"""Iterations of such an interior point whose time the first-order method has before it, and that it then has before the
+proximal Newton method: more than it needs to six digits."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +54,11 @@ class ConvexChainSolver(Solver):
 
     The first-order method has the first seconds. Then the proximal Newton method goes on from its point. With a floor
     alone, and where dense matrices will do, an interior point works beside it: on the samples at a kink if the point is
-    soon a good one, else on all; each has half of the time limit, unless
-    another has closed the gap: the chain never ends worse than its best member would with half the time. Where one
-    gives up, those that have waited take over, Clarabel too. Each goes on where it was. Without a limit turns grow with
-    the time spent, and whoever makes no progress any more is left. The raw status lists what each of them said.
+    soon a good one, else on all; where an iteration takes less than half a second and the first-order method left a
+    large gap, it goes first. Each has half of the time limit, unless another has closed the gap: the chain never ends
+    worse than its best member would with half the time. Where one gives up, those that have waited take over, Clarabel
+    too. Each goes on where it was. Without a limit turns grow with the time spent, and whoever makes no progress any
+    more is left. The raw status lists what each of them said.
     """
 
     name: ClassVar[str] = "convex"
@@ -124,9 +133,10 @@ class ConvexChainSolver(Solver):
 
         def proximal_newton(callback: SolverCallback) -> Any:
             assert run.best is not None
-            # From here on it does all that the first-order method could; the interior point needs what that has left:
-            # a point in the middle, and not one that is nearly at a vertex.
-            first.reserve = True
+            # From here on it does all that the first-order method could, unless that is far from its end and nothing
+            # holds the point but a floor: on data that are nearly separable, hardly a sample has a kink to go by.
+            first.reserve = curved or dense_too or run.bounds.gap_rel <= NEARLY_GOOD_GAP
+            # The interior point needs what that has left: a point in the middle, not one that is nearly at a vertex.
             parting.append(run.best)
             engine = ProximalNewtonSolver(
                 time_limit=seconds_left(run), warm_seconds=0.0, multipliers=first.multipliers, **common
@@ -134,6 +144,7 @@ class ConvexChainSolver(Solver):
             return engine.steps(program, callback, run.best)
 
         def interior_point(callback: SolverCallback) -> Any:
+            first.reserve = True
             engine = InteriorPointSolver(
                 time_limit=seconds_left(run), warm_seconds=0.0, multipliers=first.multipliers, **common
             )
@@ -145,11 +156,15 @@ class ConvexChainSolver(Solver):
             engine = WorkingSetSolver(time_limit=seconds_left(run), multipliers=known, **common)
             return engine.steps(program, callback, run.best)
 
+        # With a likelihood term the rows are curved, and the proximal method is far ahead.
+        dense_too = program.margins.n_parameters <= DENSE_PARAMETERS
+        step, curved, quick = iteration_seconds(program), bool(program.linear.any()), _is_quick(program)
         first = ResumableLink(
             FirstOrderSolver.name,
             run,
             first_order,
-            first_turn=min(expected_warm_seconds(program), LONGEST_WARM),
+            first_turn=BRIEF * step if quick else min(expected_warm_seconds(program), LONGEST_WARM),
+            first_steps=LOOK if quick else 0,
             pause=max(WARM_GAP, self.rel_gap),
             closing=run.closing,
         )
@@ -157,12 +172,12 @@ class ConvexChainSolver(Solver):
         if program.is_linear:
             links.append(AnewLink(LinearFormSolver(**common), program, run, eager=True))
         else:
-            links.append(ResumableLink(ProximalNewtonSolver.name, run, proximal_newton))
-            if program.margins.n_parameters <= DENSE_PARAMETERS:
-                # With a likelihood term the rows are curved, and the proximal method is far ahead.
-                step, curved = iteration_seconds(program), bool(program.linear.any())
+            waits = WHOLE * step if quick else 0.0
+            links.append(ResumableLink(ProximalNewtonSolver.name, run, proximal_newton, behind=waits))
+            if dense_too:
+                waits = 0.0 if quick else AHEAD * step
                 dense = ResumableLink(
-                    InteriorPointSolver.name, run, interior_point, step=step, reserve=curved, behind=AHEAD * step
+                    InteriorPointSolver.name, run, interior_point, step=step, reserve=curved, behind=waits
                 )
                 links.append(dense)
                 if program.gamma is not None and not curved:
@@ -186,17 +201,35 @@ def _hand_over(links: Sequence[ChainLink], run: ConvexRun) -> None:
     """Once the point is good, the working set goes first, in place of an interior point on all samples.
 
     An interior point that is well under way on all samples is as far, and would have to begin anew; while the proximal
-    method comes near, it waits for longer.
+    method comes near, it waits for longer. One whose iterations are quick goes first unless the first-order method came
+    near at once; how long they really take is seen when it has begun.
     """
     named = {link.name: link for link in links}
     last, dense = named.get("working_set"), named.get("interior_point")
-    if last is None or dense is None or not last.reserve or dense.spent > UNDER_WAY * dense.step:
+    if last is None or dense is None:
+        return
+    if _is_quick(run.program):
+        proximal = named["proximal_newton"]
+        if dense.tries:
+            proximal.behind = max(proximal.behind, WHOLE * dense.step)
+        elif run.bounds.gap_rel <= NEARLY_GOOD_GAP:
+            proximal.behind, dense.behind = 0.0, FURTHER_AHEAD * dense.step
+        return
+    if not last.reserve or dense.spent > UNDER_WAY * dense.step:
         return
     gap = run.bounds.gap_rel
     dense.behind = (AHEAD if gap > NEARLY_GOOD_GAP else FURTHER_AHEAD) * dense.step
     if gap <= GOOD_GAP:
         last.reserve, dense.reserve = False, True
         named["proximal_newton"].behind = FURTHER_AHEAD * dense.step
+
+
+def _is_quick(program: ConvexProgram) -> bool:
+    """Whether the interior point goes first."""
+    from .interior_point import iteration_seconds
+
+    held_alone = not program.is_linear and not program.linear.any()
+    return held_alone and program.margins.n_parameters <= DENSE_PARAMETERS and iteration_seconds(program) <= QUICK
 
 
 def seconds_left(run: ConvexRun) -> float | None:

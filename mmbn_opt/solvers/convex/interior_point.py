@@ -110,10 +110,10 @@ class InteriorPointSolver(DenseConvexSolver):
 
 
 def iteration_seconds(program: ConvexProgram) -> float:
-    """About one iteration: 1e10 operations a second in the factorization, 5e8 additions in the assembly."""
+    """About one iteration: 3e10 operations a second in the factorization, 1e9 additions in the assembly."""
     margins = program.margins
-    factorization = float(np.count_nonzero(~program.at_floor)) ** 3 / 3e10
-    return factorization + margins.n_samples * (margins.n_classes * margins.n_factors) ** 2 / 4 / 5e8
+    factorization = float(np.count_nonzero(~program.at_floor)) ** 3 / 9e10
+    return factorization + margins.n_samples * (margins.n_classes * margins.n_factors) ** 2 / 4 / 1e9
 
 
 def expected_warm_seconds(program: ConvexProgram) -> float:

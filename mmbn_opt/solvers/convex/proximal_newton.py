@@ -84,7 +84,7 @@ class ProximalNewtonSolver(BuiltInConvexSolver):
                 known, warm = warm_start(self, program, run, self.warm_seconds)
             assert run.best is not None
             if not run.should_stop():
-                begun.append(ProximalState(program, run.best, known))
+                begun.append(ProximalState(program, run.best, known, run.bounds.gap_rel))
                 run.offer_multipliers(begun[0].rivals)
             while begun and not run.should_stop() and begun[0].rounds < self.max_rounds:
                 for _ in begun[0].round():

@@ -1,6 +1,7 @@
 """The default chain of convex solvers: what it says at its end, whoever stopped it, and what it proves."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -173,3 +174,55 @@ def test_a_link_leaves_a_step_that_does_not_fit_to_its_next_turn():
     assert link.ended
     assert not link.gave_up
     assert math.isfinite(run.bounds.primal_bound)
+
+
+def test_a_first_turn_has_its_steps_however_slow_they_are():
+    """A scripted clock: the turn is over after the first step, and goes on until the third."""
+    now = [0.0]
+    run = ConvexRun(FirstOrderSolver(), SMALL.build(), None, None)
+
+    def steps(callback):
+        while not run.stop_requested:
+            now[0] += 2.0
+            yield run
+        return run.result(TerminationStatus.ITERATION_LIMIT, "stopped")
+
+    link = ResumableLink("scripted", run, steps, first_steps=3, clock=lambda: now[0])
+    link.advance(1.0)
+    assert link.spent == 6.0
+    link.advance(1.0)
+    assert link.spent == 8.0
+
+
+@pytest.mark.parametrize(
+    ("gamma", "noise", "who"),
+    [(0.3, 0.9, "interior_point"), (1.0, 0.9, "interior_point"), (60.0, 0.9, "proximal_newton")],
+)
+def test_the_interior_point_goes_first_unless_the_first_passes_come_near(gamma, noise, who):
+    """With a small margin and a floor first-order steps crawl; with a large one they are nearly there at once."""
+    answer = ConvexChainSolver(rel_gap=1e-6).solve(
+        relaxation(1000, 12, noise, normalization="floor", gamma=gamma).build()
+    )
+    assert answer.termination_status is TerminationStatus.OPTIMAL
+    assert list(answer.stats["link_seconds"])[:2] == ["first_order", who]
+
+
+@pytest.mark.parametrize("gamma", [1.0, 10.0, 20.0])
+def test_first_passes_that_are_not_near_are_not_the_last_ones(gamma, monkeypatch):
+    """Too many parameters for dense matrices, a first turn that is over at once, and another method that gets nowhere.
+
+    Passes alone find the points that separate such data.
+    """
+
+    def nowhere(self):
+        while True:
+            time.sleep(0.01)
+            yield
+
+    monkeypatch.setattr(ProximalState, "round", nowhere)
+    monkeypatch.setattr("mmbn_opt.solvers.convex.chain.DENSE_PARAMETERS", 0)
+    monkeypatch.setattr("mmbn_opt.solvers.convex.chain.LONGEST_WARM", 1e-6)
+    problem = relaxation(400, 30, 0.6, normalization="floor", gamma=gamma)
+    answer = ConvexChainSolver(rel_gap=1e-6, time_limit=20.0).solve(problem.build())
+    assert answer.termination_status is TerminationStatus.OPTIMAL
+    assert answer.bounds.primal_bound == 0.0
