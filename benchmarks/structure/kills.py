@@ -12,11 +12,9 @@ nobody disturbs. A row a case is added to `--out`; seconds are of the wall, besi
 
 import argparse
 import csv
-import json
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -90,29 +88,35 @@ def told(result: mm.Result) -> dict[str, Any]:
     }
 
 
-def again_and_again(given: argparse.Namespace, case: str, folder: Path) -> dict[str, Any]:
-    """Search in a process that is killed and called again."""
+def again_and_again(given: argparse.Namespace, problem: mm.SoftMarginStructure, folder: Path) -> dict[str, Any]:
+    """Search in a process that is killed and started again; each is forked from this one, which has read the table."""
     rng, tree = np.random.default_rng(given.kills), folder / "tree.mmbn"
-    begin, done, said = time.perf_counter(), 0, b""
+    begin, done = time.perf_counter(), 0
     while True:
         before = tree.stat().st_size if tree.exists() else 0
-        command = [sys.executable, __file__, "--data", str(given.data), "--alone", case, str(folder)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
-            if done < given.kills:
-                while child.poll() is None and (not tree.exists() or tree.stat().st_size <= before):
-                    time.sleep(0.005)
-                time.sleep(float(rng.uniform(0.0, given.most)))
-                child.kill()
-            said, _ = child.communicate()
-        if child.returncode == 0:
+        here, there = multiprocessing.Pipe(duplex=False)
+        child = multiprocessing.get_context("fork").Process(target=alone, args=(problem, folder, there))
+        child.start()
+        if done < given.kills:
+            while child.is_alive() and (not tree.exists() or tree.stat().st_size <= before):
+                time.sleep(0.005)
+            time.sleep(float(rng.uniform(0.0, given.most)))
+            child.kill()
+        child.join()
+        if child.exitcode == 0:
             break
         done += 1
     return {
         "how": "process killed and called again",
         "kills": done,
         "seconds": round(time.perf_counter() - begin, 1),
-        **json.loads(said),
+        **here.recv(),
     }
+
+
+def alone(problem: mm.SoftMarginStructure, folder: Path, there: Any) -> None:
+    """One call."""
+    there.send(told(mm.solve(problem, "branch_and_cut", checkpoint=folder)))
 
 
 def main() -> None:
@@ -128,35 +132,26 @@ def main() -> None:
     parser.add_argument("--most", type=float, default=0.3, help="seconds from new records to a kill at most")
     parser.add_argument("--time-limit", type=float, default=None)
     parser.add_argument("--out", type=Path, default=RESULTS)
-    parser.add_argument("--alone", nargs=2, metavar=("CASE", "FOLDER"), help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.alone:
-        problem, _ = problem_of(given.data, given.alone[0])
-        print(json.dumps(told(mm.solve(problem, "branch_and_cut", checkpoint=given.alone[1]))))
-        return
     for option in ("cluster", "process"):
         for case in filter(None, getattr(given, option).split()):
             problem, table = problem_of(given.data, case)
             with tempfile.TemporaryDirectory() as name:
                 folder = Path(name)
-                found = (
-                    on_a_cluster(given, problem, folder)
-                    if option == "cluster"
-                    else again_and_again(given, case, folder)
-                )
+                found = (on_a_cluster if option == "cluster" else again_and_again)(given, problem, folder)
                 proof = verify(folder / "tree.mmbn", table)
                 left = sorted(path.name for path in folder.iterdir())
                 size = (folder / "tree.mmbn").stat().st_size
             begin = time.perf_counter()
-            alone = told(mm.solve(problem, "branch_and_cut", time_limit=given.time_limit))
+            whole = told(mm.solve(problem, "branch_and_cut", time_limit=given.time_limit))
             keep(
                 given.out,
                 {
                     "case": case,
                     **{key: found.get(key, "") for key in ("how", "kills", "seconds", "status", "value", "bound")},
-                    "value_undisturbed": alone["value"],
+                    "value_undisturbed": whole["value"],
                     "seconds_undisturbed": round(time.perf_counter() - begin, 1),
-                    "same_structure": found["edges"] == alone["edges"],
+                    "same_structure": found["edges"] == whole["edges"],
                     "packets": found.get("packets", ""),
                     "packets_here": found.get("packets_here", ""),
                     "file_kb": round(size / 1000),

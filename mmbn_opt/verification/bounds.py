@@ -6,7 +6,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt.verification.enclosed import SAFE, TINY, Enclosed, Floats, gamma
+from mmbn_opt.rigour.enclosed import SAFE, TINY, Enclosed, Floats, gamma
 from mmbn_opt.verification.margins import Margins
 from mmbn_opt.verification.tree_file import Evidence, Row
 

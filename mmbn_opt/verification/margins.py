@@ -8,8 +8,9 @@ rounded cannot make the cut wrong. What is rounded in the coefficients is bounde
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt.verification.enclosed import SAFE, Enclosed, Floats, gamma
-from mmbn_opt.verification.problem import Problem, Samples
+from mmbn_opt.rigour.enclosed import SAFE, Enclosed, Floats, gamma
+from mmbn_opt.rigour.samples import Samples
+from mmbn_opt.verification.problem import Problem
 
 __all__ = ["Margins"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt.exceptions import FormatError
-from mmbn_opt.verification.frames import beginning, frames
+from mmbn_opt.rigour.frames import beginning, frames
 
 __all__ = ["Evidence", "Kind", "Row", "records"]
 

@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 
 from mmbn_opt.exceptions import FormatError, InputError
+from mmbn_opt.relaxation_proofs import MAGIC, verified_multipliers
+from mmbn_opt.rigour.cells import NA
+from mmbn_opt.rigour.enclosed import Enclosed, gamma
+from mmbn_opt.rigour.frames import beginning
+from mmbn_opt.rigour.samples import Samples
+from mmbn_opt.rigour.table import table_of
+from mmbn_opt.rigour.verified import Verified
 from mmbn_opt.verification.bounds import Bounds
 from mmbn_opt.verification.boxes import Boxes
-from mmbn_opt.verification.cells import NA
-from mmbn_opt.verification.enclosed import Enclosed, gamma
-from mmbn_opt.verification.frames import beginning
 from mmbn_opt.verification.margins import Margins
-from mmbn_opt.verification.multipliers import MAGIC, verified_multipliers
-from mmbn_opt.verification.problem import Problem, Samples
+from mmbn_opt.verification.problem import Problem
 from mmbn_opt.verification.replay import Replay
-from mmbn_opt.verification.table import table_of
 from mmbn_opt.verification.tree_file import records
-from mmbn_opt.verification.verified import Verified
 
 __all__ = ["verify"]
 
@@ -53,11 +54,10 @@ def _verified_tree(tree: Path, data: Path, na: Collection[str]) -> Verified:
     found = records(tree)
     header = next(found)[1]
     problem = Problem(header)
-    samples, columns = table_of(header, data, na)
-    about = [f"table: {data.name}, {int(samples.weight.sum())} rows; {len(problem.columns)} candidates"]
-    about += [f"{key}: {value}" for key, value in header["problem"].items() if value not in (None, [])]
+    samples, (first, *rest) = table_of(header, data, na)
+    statement = f"{first}; {len(problem.columns)} candidates", *rest
     with np.errstate(all="ignore"):  # what overflows proves nothing
-        return _verified(problem, samples, found, header["offset"], (*about, *columns))
+        return _verified(problem, samples, found, header["offset"], statement)
 
 
 def _verified(problem: Problem, samples: Samples, found: Any, offset: float, statement: tuple[str, ...]) -> Verified:

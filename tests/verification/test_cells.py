@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import mmbn_opt as mm
 from mmbn_opt.data.preparation import prepare
 from mmbn_opt.exceptions import FormatError, InputError
-from mmbn_opt.verification.cells import NA, Column, read_codes
+from mmbn_opt.rigour.cells import NA, Column, read_codes
 
 SMALL = ("breast", "car", "corral", "crx", "flare", "german", "glass", "heart", "hepatitis", "iris", "vote", "wine")
 

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_proofs import SmallProblem
 
+from mmbn_opt.rigour.enclosed import Enclosed, gamma, log, log_rising, n_log_n
+from mmbn_opt.rigour.samples import Samples
 from mmbn_opt.verification.bounds import Bounds
-from mmbn_opt.verification.enclosed import Enclosed, gamma, log, log_rising, n_log_n
 from mmbn_opt.verification.margins import Margins
-from mmbn_opt.verification.problem import Problem, Samples
+from mmbn_opt.verification.problem import Problem
 from mmbn_opt.verification.tree_file import Evidence
 
 DIGITS = Context(prec=60)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt.exceptions import FormatError
-from mmbn_opt.verification.frames import beginning, frames
-from mmbn_opt.verification.relaxation import Relaxation
-from mmbn_opt.verification.table import table_of
-from mmbn_opt.verification.verified import Verified
+from mmbn_opt.relaxation_proofs.relaxation import Relaxation
+from mmbn_opt.rigour.frames import beginning, frames
+from mmbn_opt.rigour.table import table_of
+from mmbn_opt.rigour.verified import Verified
 
 __all__ = ["MAGIC", "verified_multipliers"]
 
@@ -31,12 +31,10 @@ def verified_multipliers(path: Path, data: Path, na: Collection[str]) -> Verifie
     if [kind for kind, _ in records] != [*Kind]:
         raise FormatError(f"{path} was cut off, or damaged: it has {len(records)} whole records of {len(Kind)}.")
     header = json.loads(records[0][1])
-    samples, columns = table_of(header, data, na)
+    samples, (first, *rest) = table_of(header, data, na)
     problem, claimed = Relaxation(header, samples), header["claimed"]
-    about = [f"table: {data.name}, {int(samples.weight.sum())} rows; {problem.size} log-probabilities"]
-    about += [f"{key}: {value}" for key, value in header["problem"].items() if value not in (None, [])]
     if header["problem"]["min_prob"] is None:
-        about.append("bound over logarithms of at least -1000")
+        rest.append("bound over logarithms of at least -1000")
     with np.errstate(all="ignore"):  # what overflows proves nothing
         bound = problem.bound(_multipliers(records[1][1], len(samples.codes), samples.cards[-1]))
         margin = float(claimed["gamma"])
@@ -45,7 +43,7 @@ def verified_multipliers(path: Path, data: Path, na: Collection[str]) -> Verifie
         cost, violation = problem.cost(np.frombuffer(records[2][1], "<f8").astype(np.float64), margin)
     said = float(claimed["bound"])
     return Verified(
-        (*about, *columns),
+        (f"{first}; {problem.size} log-probabilities", *rest),
         bound,
         said,
         max(0.0, said - bound),

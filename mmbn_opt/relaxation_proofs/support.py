@@ -11,7 +11,7 @@ so that a lam that is rounded, or chosen badly, makes a bound weaker and never f
 from decimal import Decimal, localcontext
 from typing import NamedTuple
 
-from mmbn_opt.verification.enclosed import DIGITS
+from mmbn_opt.rigour.enclosed import DIGITS
 
 __all__ = ["CHARGE", "Floor", "support"]
 

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt.exceptions import FormatError, InputError
-from mmbn_opt.verification.enclosed import DIGITS, SAFE, Enclosed, Floats, gamma
-from mmbn_opt.verification.problem import Samples
-from mmbn_opt.verification.support import CHARGE, ZERO, Floor, support
+from mmbn_opt.relaxation_proofs.support import CHARGE, ZERO, Floor, support
+from mmbn_opt.rigour.enclosed import DIGITS, SAFE, Enclosed, Floats, gamma
+from mmbn_opt.rigour.samples import Samples
 
 __all__ = ["Relaxation"]
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from mmbn_opt.exceptions import InputError
-from mmbn_opt.verification.cells import Column, read_codes
-from mmbn_opt.verification.problem import Samples
+from mmbn_opt.rigour.cells import Column, read_codes
+from mmbn_opt.rigour.samples import Samples
 
 __all__ = ["table_of"]
 
 
 def table_of(header: dict[str, Any], data: Path, na: Collection[str]) -> tuple[Samples, tuple[str, ...]]:
-    """Rows of a table as the header of a proof reads them, merged, and in words how each column is read.
+    """Rows of a table as the header of a proof reads them, merged, and in words the problem and how columns are read.
 
     Raises
     ------
@@ -36,4 +36,6 @@ def table_of(header: dict[str, Any], data: Path, na: Collection[str]) -> tuple[S
         told = f"{data} has {len(rows)} rows, the proof is about {said['rows']} that weigh {said['total_weight']:g}"
         raise InputError(f"{told}. Give the table that was solved, and repeat rows in place of weights.")
     samples = Samples.of(np.array(list(rows.values())), tuple(len(column.states) for column in columns))
-    return samples, tuple(f"{column.name}: {column.cuts or column.states}" for column in columns)
+    statement = [f"table: {data.name}, {len(rows)} rows"]
+    statement += [f"{key}: {value}" for key, value in header["problem"].items() if value not in (None, [])]
+    return samples, (*statement, *(f"{column.name}: {column.cuts or column.states}" for column in columns))
