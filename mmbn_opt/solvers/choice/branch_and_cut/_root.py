@@ -44,6 +44,9 @@ class RootPoint:
     centre: FloatArray | None
     done: bool
 
+FIRST_POINTS = 3
+"""Given points after which there is a first value, which many samples make dear to wait for."""
+
 
 def root_rounds(
     pool: RowPool,
@@ -59,7 +62,7 @@ def root_rounds(
 
     The caller stops it by not asking for the next round. Where no point satisfies the rows, the proof is told why.
     Cuts are taken at `points` too before the first round, as long as there is time, and `rows` are named ones that hold
-    from the start.
+    from the start. Where points are many, a first round comes after a few of them.
     """
     master = Master(pool, allowed)
     master.add(pool.program_rows())
@@ -68,7 +71,7 @@ def root_rounds(
     if centre is not None:
         master.add(pool.cuts_at(centre, nothing, never, 0.0)[0])
     best_loss = np.inf if centre is None else pool.loss(centre)
-    for point in points:
+    for number, point in enumerate(points, start=1):
         if budget.over():
             break
         slots, loss = pool.cuts_at(point, nothing, never, 0.0)
@@ -76,6 +79,9 @@ def root_rounds(
         master.add(slots)
         if loss < best_loss:
             centre, best_loss = point, loss
+        if number == FIRST_POINTS < len(points) and master.solve(budget.left()):
+            value, x, _, lam = master.read()
+            yield RootPoint(value, best_loss, x, master.slots.copy(), lam, centre, done=False)
     stalled, last = 0, -np.inf
     while True:
         if not master.solve(budget.left()):
