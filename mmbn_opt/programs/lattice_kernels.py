@@ -99,7 +99,7 @@ def lattice_potentials(tail, head, scores, tau, potentials):  # type: ignore[no-
 
 @kernel(nogil=True)
 def lattice_flows(tail, head, shares, mass):  # type: ignore[no-untyped-def]
-    """Turn shares of what arrives at each node, which sum to 1 over its edges, into flows; `mass` is 1 at the starts."""
+    """Turn shares of what arrives at each node, which sum to 1 over its edges, into flows; `mass` is 1 at starts."""
     for e in range(len(tail)):
         shares[e] *= mass[tail[e]]
         mass[head[e]] += shares[e]

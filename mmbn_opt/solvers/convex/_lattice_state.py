@@ -18,8 +18,9 @@ CENTRING, CENTRED = 60, (0.5, 2.0)
 """Most steps towards the centre of the flows, which is reached when all products are within these shares of mu."""
 WITHIN = 1.02
 """A step of the flows of a sequence stays so far from where one of them would vanish."""
-CLOSE = 0.1
-"""Edges on labellings that are behind the best by no more than this share of gamma join."""
+CLOSE, FURTHER = 0.1, 0.3
+"""Edges on labellings that are behind the best by no more than this share of gamma join; where the best is ahead of the
+lattice, those between the two as well, down to this share more."""
 SHORTENED = 6
 """A step is halved so often, at most."""
 MIXED = 0.1
@@ -181,9 +182,10 @@ class LatticeState:
         self.step_lengths = max(primal, dual)
 
     def grow(self) -> bool:
-        """Take in the edges of labellings that are ahead of those of the lattice, or nearly so; whether it has grown."""
+        """Take in the edges of labellings that are ahead of those of the lattice, or nearly so; whether it grew."""
         lattice, chains = self.lattice, self.lattice.chains
-        keys = edges_near_best(chains, self.w, self.gamma, CLOSE * self.gamma)
+        behind = np.minimum(self._ahead(self.w, self.gamma), FURTHER * self.gamma) + CLOSE * self.gamma
+        keys = edges_near_best(chains, self.w, self.gamma, behind)
         grown, old = lattice.joined(keys)
         if len(grown) == len(lattice):
             return False

@@ -16,7 +16,7 @@ __all__ = ["SequenceChainSolver"]
 
 WARM_GAP = 1e-2
 """Relative gap at which the first-order method lets the interior point begin."""
-PASSES, LONGEST_WARM = 200, 20.0
+PASSES, LONGEST_WARM = 400, 20.0
 """Of the first-order method before that, at most, and their seconds."""
 A_TRANSITION, A_SYMBOL = 3e-9, 2e-9
 """Seconds that a pass takes for each, about."""
