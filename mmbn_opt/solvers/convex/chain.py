@@ -208,7 +208,7 @@ def _hand_over(links: Sequence[ChainLink], run: ConvexRun) -> None:
     last, dense = named.get("working_set"), named.get("interior_point")
     if last is None or dense is None:
         return
-    if _is_quick(run.program):
+    if isinstance(run.program, ConvexProgram) and _is_quick(run.program):
         proximal = named["proximal_newton"]
         if dense.tries:
             proximal.behind = max(proximal.behind, WHOLE * dense.step)

@@ -112,6 +112,7 @@ def test_a_chain_of_those_that_gave_up_ends_and_says_so(proximal_gives_up, monke
     monkeypatch.setattr("mmbn_opt.solvers.convex.interior_point.InteriorPointSolver.max_iterations", 0, raising=False)
     monkeypatch.setattr(InteriorPointSolver, "steps", FirstOrderSolver.steps)
     monkeypatch.setattr(InteriorPointSolver, "method", "primal_dual", raising=False)
+    monkeypatch.setattr(InteriorPointSolver, "_step", staticmethod(FirstOrderSolver._step), raising=False)
     monkeypatch.setattr(ClarabelSolver, "is_available", classmethod(lambda cls: False))
     answer = ConvexChainSolver().solve(SMALL.build())
     assert answer.termination_status is TerminationStatus.SLOW_PROGRESS

@@ -39,8 +39,7 @@ def test_other_programs_and_starts_of_another_shape_are_refused(solver):
     table = mm.DiscreteDataset.from_arrays([["a"], ["b"]] * 5, [0, 1] * 5)
     quadratic = mm.MaxMarginMarkovNetwork(table, mm.naive_bayes(table)).build()
     with pytest.raises(
-        mm.InputError,
-        match=r"solves (convex programs and )?programs of margins over sequences, got a quadratic margin program",
+        mm.InputError, match=r"solves .*programs of margins over sequences.*, got a quadratic margin pro"
     ):
         solver().solve(quadratic)
 

@@ -230,7 +230,10 @@ def test_wrong_programs_and_starts_are_refused(solver):
         solver().solve(NonlinearProgram(lambda x: (float(x @ x), 2 * x), x0=np.zeros(2)))
     with pytest.raises(InputError, match=r"start has shape \(3,\)"):
         solver().solve(PROBLEMS[0].build(), start=np.zeros(3))
-    also = {ProximalNewtonSolver: {ProgramKind.QUADRATIC}, FirstOrderSolver: {ProgramKind.SEQUENCE}}
+    also = {
+        ProximalNewtonSolver: {ProgramKind.QUADRATIC},
+        FirstOrderSolver: {ProgramKind.SEQUENCE, ProgramKind.CONVEX_PASSES},
+    }
     rows = {ProgramKind.CONVEX_ROWS} if issubclass(solver, HostedConvexSolver) else set()
     assert solver.accepts == {ProgramKind.CONVEX} | rows | also.get(solver, set())
     assert solver.is_available()
