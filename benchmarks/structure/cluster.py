@@ -2,11 +2,12 @@
 
     python benchmarks/structure/cluster.py --data ../shared/data --case vehicle:0.9 --boxes 400
 
-Some packets are searched once, with a checkpoint. Then what came back is taken over again, renumbered and written, as
-from workers that answer at once: that tells packets and boxes a second that a coordinator can absorb. The simulation
-deals the boxes of a tree, each of which opens two as long as there are any, to 1 to 1,000 workers for packets of some
-seconds; boxes take the mean time that was recorded, a packet takes the coordinator what was measured, and 2 ms, which
-are assumed and not measured, for Dask.
+Some packets are searched once, with a checkpoint, and the seconds of each box are kept. Then what came back is taken
+over again, renumbered and written, as from workers that answer at once: that tells packets and boxes a second that a
+coordinator can absorb. The same answers are sent through a real local Dask cluster of one process: the processor
+seconds of this process, where client and scheduler are, are what a packet takes besides. The simulation deals the boxes
+of a tree to 1 to 1,000 workers for packets of some seconds; each box opens two others until `--width` are open, from
+then on two or none by the toss of a coin, until all are made, and takes one of the times that were recorded.
 """
 
 import argparse
@@ -22,14 +23,16 @@ from grid import load, make
 
 from mmbn_opt.interop.checkpoint import Checkpoint
 from mmbn_opt.interop.tree_header import tree_header
+from mmbn_opt.interop.with_dask import open_cluster
 from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.tree_log import TreeLog
 from mmbn_opt.programs.tree_relocation import Relocation
 from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut
+from mmbn_opt.solvers.choice.branch_and_cut._search import Search
 from mmbn_opt.solving.settings import SolveSettings
 
-MESSAGE_SEC = 0.002
-"""What a packet takes the scheduler and the wire, there and back."""
+MESSAGES = 200
+"""Packets that are sent through Dask."""
 
 
 class Recorder:
@@ -39,6 +42,7 @@ class Recorder:
         self.common: Any = None
         self.task: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
         self.kept: list[tuple[float, Any]] = []
+        self.packets: list[Any] = []
 
     def slots(self) -> int:
         """One at a time."""
@@ -59,6 +63,7 @@ class Recorder:
         begin = time.process_time()
         answer = self.task[0](self.common, *self.task[1])
         self.kept.append((time.process_time() - begin, answer))
+        self.packets.append(self.task[1][0])
         yield 0, answer
 
     def cancel(self) -> None:
@@ -72,12 +77,13 @@ def main() -> None:
     parser.add_argument("--case", default="heart:0.6")
     parser.add_argument("--boxes", type=int, default=400)
     parser.add_argument("--tree", type=int, default=500_000, help="boxes of the tree that is simulated")
+    parser.add_argument("--width", type=int, default=20_000, help="open boxes of that tree, about")
     given = parser.parse_args()
     name, p = given.case.split(":")
     problem = make(load(given.data, name), "sm", float(p), 2)
     program = problem.build(ProgramKind.IMPLICIT_CONCAVE)
     start = problem.encode(problem.trivial_start().model, ProgramKind.IMPLICIT_CONCAVE)
-    recorder = Recorder()
+    recorder, times = Recorder(), box_times()
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = Checkpoint(folder)
         checkpoint.bind(tree_header(problem, program, SolveSettings().used("branch_and_cut")))
@@ -86,18 +92,66 @@ def main() -> None:
         packets, boxes, seconds = absorbed(recorder, checkpoint)
         checkpoint.close()
     nodes = sum(answer.tally["nodes"] for _, answer in recorder.kept)
-    box = sum(taken for taken, _ in recorder.kept) / nodes
-    each = seconds / packets
-    print(f"{given.case}: {nodes:,.0f} boxes in {packets} packets, {1000 * box:.1f} ms a box in a worker")
+    # What a packet takes besides its boxes (rows of the root, its tableau) is shared out among them.
+    boxes_sec = np.array(times) * sum(taken for taken, _ in recorder.kept) / sum(times)
+    spread = ", ".join(f"{1000 * q:.1f}" for q in np.quantile(boxes_sec, [0.1, 0.5, 0.9, 1.0]))
+    mean = 1000 * boxes_sec.mean()
+    print(f"{given.case}: {nodes:,.0f} boxes in {packets} packets, {mean:.1f} ms a box in a worker on the average")
+    print(f"a tenth, half, nine tenths and all of the boxes take up to {spread} ms")
+    message = through_dask(recorder)
+    print(f"a packet takes client and scheduler {1000 * message:.1f} ms of this process (of {MESSAGES})")
     rates = f"{packets / seconds:,.0f} packets, {boxes / seconds:,.0f} boxes a second"
     print(f"absorbed: {rates} ({1e6 * seconds / boxes:.0f} us a box)")
     print(f"\n{given.tree:,} boxes:\n\n| workers | seconds | times as fast | coordinator busy |\n|---|---|---|---|")
     alone = 0.0
     for workers in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000):
-        took, busy = simulated(given.tree, workers, box, seconds / boxes)
+        took, busy = simulated(given.tree, given.width, workers, boxes_sec, seconds / boxes, message)
         alone = alone or took
         print(f"| {workers:,} | {took:,.0f} | {alone / took:.1f} | {busy:.0%} |", flush=True)
-    print(f"\na packet took the coordinator {1000 * each:.2f} ms here")
+    print(f"\na packet took the coordinator {1000 * seconds / packets:.2f} ms here")
+
+
+def box_times() -> list[float]:
+    """Processor seconds of each box that is looked at from here on."""
+    times: list[float] = []
+    look_at = Search.look_at
+
+    def timed(search: Search, waiting: Any) -> None:
+        begin = time.process_time()
+        look_at(search, waiting)
+        times.append(time.process_time() - begin)
+
+    Search.look_at = timed  # type: ignore[method-assign]
+    return times
+
+
+def answer_of(answers: list[Any], packet: Any, number: int) -> Any:
+    """What a worker that answers at once says."""
+    return answers[number]
+
+
+def through_dask(recorder: Recorder) -> float:
+    """Processor seconds that a packet, there and back, takes this process: client and scheduler."""
+    from distributed import Client, LocalCluster
+
+    answers = [answer for _, answer in recorder.kept]
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        workers = open_cluster(client)
+        workers.share(answers)
+        begin = 0.0
+        for count in (2, MESSAGES):  # the first ones bring what all have in common
+            begin = time.process_time()
+            for number in range(count):
+                workers.submit(answer_of, recorder.packets[number % len(answers)], number % len(answers))
+            left = count
+            while left:
+                left -= len(list(workers.answers(1.0)))
+        spent = time.process_time() - begin
+        workers.cancel()
+    return spent / MESSAGES
 
 
 def absorbed(recorder: Recorder, checkpoint: Checkpoint) -> tuple[int, float, float]:
@@ -119,25 +173,29 @@ def absorbed(recorder: Recorder, checkpoint: Checkpoint) -> tuple[int, float, fl
     return len(recorder.kept), boxes, time.process_time() - begin
 
 
-def simulated(tree: int, workers: int, box_sec: float, absorb_sec: float) -> tuple[float, float]:
-    """Seconds to the end, and the coordinator's share of them; each box opens two more as long as there are any."""
-    waiting, made, now, busy = 1, 1, 0.0, 0.0
+def simulated(
+    tree: int, width: int, workers: int, recorded: np.ndarray, absorb_sec: float, message_sec: float
+) -> tuple[float, float]:
+    """Seconds to the end, and the coordinator's share of them."""
+    rng = np.random.default_rng(0)
+    times, coins = rng.choice(recorded, size=tree).tolist(), rng.integers(0, 2, size=tree).tolist()
+    waiting, made, opened_now, now, busy = 1, 1, 1, 0.0, 0.0
     out: list[tuple[float, int, int]] = []  # end, looked at, opened
-    free = workers
+    free, done = workers, 0
     coordinator = 0.0
     while waiting or out:
         while free and waiting:
             mine = min(16, max(1, waiting // (2 * free)))
             seconds = 5.0 if waiting >= free else 0.5
-            looked, left = 0, mine
-            most = max(1, int(seconds / box_sec))
-            while left and looked < most:
-                step = min(left, most - looked)
-                opened = min(2 * step, tree - made)
-                looked, left, made = looked + step, left - step + opened, made + opened
-            coordinator = max(coordinator, now) + MESSAGE_SEC
-            busy += MESSAGE_SEC
-            heapq.heappush(out, (coordinator + looked * box_sec, looked, left))
+            looked, left, spent = 0, mine, 0.0
+            while left and (not looked or spent < seconds):
+                spent += times[done]
+                opened = min(2 if opened_now < width else 2 * coins[done], tree - made)
+                opened_now += opened - 1
+                done, looked, left, made = done + 1, looked + 1, left - 1 + opened, made + opened
+            coordinator = max(coordinator, now) + message_sec
+            busy += message_sec
+            heapq.heappush(out, (coordinator + spent, looked, left))
             waiting, free = waiting - mine, free - 1
         now, looked, left = heapq.heappop(out)
         coordinator = max(coordinator, now) + looked * absorb_sec

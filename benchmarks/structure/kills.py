@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("--process", default="", help="cases, each a set and its p")
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--every", type=float, default=20.0, help="seconds from one kill to the next")
-    parser.add_argument("--lost-worker-timeout", default="5min", help="of Dask's own clusters")
+    parser.add_argument("--lost-worker-timeout", default="300s", help="of Dask's own clusters")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--most", type=float, default=0.3, help="seconds from new records to a kill at most")
     parser.add_argument("--time-limit", type=float, default=None)

@@ -80,13 +80,16 @@ def _refuse_others(client: Any, option: str) -> None:
     if client.status != "running":
         raise InputError(f"{option}: the client is {client.status}; give one that is connected to its scheduler.")
     ours = package_version()
-    try:
-        found = client.run(_worker_version)
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"{option}: mmbn_opt is not installed on the workers ({error}). Install version {ours} there."
-        ) from error
+    found = client.run(_worker_version, on_error="return")
     for worker, theirs in sorted(found.items()):
+        if isinstance(theirs, ModuleNotFoundError):
+            raise InputError(
+                f"{option}: mmbn_opt is not installed on the workers ({theirs}). Install version {ours} there."
+            ) from theirs
+        if isinstance(theirs, OSError):  # it went while it was asked
+            continue
+        if isinstance(theirs, BaseException):
+            raise theirs
         if theirs != ours:
             raise InputError(
                 f"{option}: worker {worker} has mmbn_opt {theirs}, here it is {ours}. Install one version."

@@ -311,16 +311,24 @@ def test_a_real_cluster_that_loses_all_its_workers_for_good_is_done_without(
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local,
         distributed.Client(local) as client,
     ):
-        leave = threading.Timer(4.0, local.scale, [0])
-        leave.start()
-        result = solve(larger, tmp_path, cluster=client, options=DUAL, time_limit=260.0)
-        leave.join()
+        heard: list[str] = []
+
+        def leave_once_there_are_boxes(record: Any) -> None:
+            heard.append(record.event)
+            if record.nodes and record.nodes > 20 and "left" not in heard:
+                heard.append("left")
+                local.scale(0)
+
+        result = solve(
+            larger, tmp_path, cluster=client, options=DUAL, time_limit=260.0, callback=leave_once_there_are_boxes
+        )
     one = mm.solve(larger, BRANCH)
     assert result.termination_status is mm.TerminationStatus.OPTIMAL
     assert result.model.structure == one.model.structure
     assert result.stats["packets"] > 0
     assert result.stats["packets_here"] > 0
     assert caplog.text.count("no worker is there") == 1
+    assert "no workers" in heard
     assert not proved(larger, tmp_path).boxes
 
 
