@@ -44,6 +44,7 @@ class RootPoint:
     centre: FloatArray | None
     done: bool
 
+
 FIRST_POINTS = 3
 """Given points after which there is a first value, which many samples make dear to wait for."""
 
