@@ -127,7 +127,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         (Path(folder) / "parquet").mkdir()
         for k, first in enumerate(range(0, given.rows, A_FILE)):
-            part = frame(min(A_FILE, given.rows - first), seed=k)
+            part = frame(min(A_FILE, given.rows - first), part=k)
             part.to_parquet(Path(folder) / "parquet" / f"part-{k:04}.parquet")
         found = [apart(__file__, folder, str(given.parents), given.skip, str(given.workers), str(given.limit))]
     keep(found, given.out)

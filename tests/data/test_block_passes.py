@@ -164,6 +164,7 @@ def test_margin_terms_are_those_of_data_in_memory(
     assert other.evaluate(model) == pytest.approx(one.evaluate(model), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [mm.SoftMarginStructure, mm.BinarySoftMarginStructure])
 def test_the_best_structure_is_that_of_data_in_memory(tmp_path: Path, kind: type[mm.SoftMarginStructure]) -> None:
     held, mapped = both(tmp_path, 300)

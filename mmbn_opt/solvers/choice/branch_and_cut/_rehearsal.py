@@ -25,6 +25,9 @@ _MOST_POINTS = 8
 
 _MOST_ROUNDS = 60
 
+_SHARE = 0.2
+"""Of the time that is left when it begins, that a rehearsal may take."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rehearsal:
@@ -67,9 +70,10 @@ def rehearse(
     least = np.inf if centre is None else pool.loss(centre)
     last: RootPoint | None = None
     rounds = root_rounds(pool, pool.proof.allowed, centre, budget=budget)
+    ending = (1.0 - _SHARE) * budget.left()
     for count, last in enumerate(rounds, start=1):
         check()
-        if last.done or count >= _MOST_ROUNDS:
+        if last.done or count >= _MOST_ROUNDS or budget.left() < ending:
             break
     if last is None:
         return None
