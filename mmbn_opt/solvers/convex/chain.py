@@ -80,7 +80,7 @@ class ConvexChainSolver(Solver):
     ) -> SolverResult:
         """Minimise a convex program; see `Solver.solve`."""
         run = ConvexRun(self, program, callback, start)
-        links = self._links(program, run)
+        links, quick = self._links(program, run), _is_quick(program)
         begun: dict[str, ChainLink] = {}
         # A second BLAS thread only makes the small Newton systems slower on a shared machine.
         with run.until_ended(), limited_threads(self.threads, "blas"):
@@ -88,7 +88,7 @@ class ConvexChainSolver(Solver):
                 link, seconds = turn
                 begun[link.name] = link
                 link.advance(seconds)
-                _hand_over(links, run)
+                _hand_over(links, run, quick)
                 if program.is_linear and link.answer is not None and link.answer.stats.get("separable"):
                     break  # no other method finds an optimum that is not there
                 logger.debug("%s: gap %.2e after %.2f s of its own", link.name, run.bounds.gap_rel, link.spent)
@@ -193,7 +193,7 @@ class ConvexChainSolver(Solver):
                 return
 
 
-def _hand_over(links: Sequence[ChainLink], run: ConvexRun) -> None:
+def _hand_over(links: Sequence[ChainLink], run: ConvexRun, quick: bool) -> None:
     """Once the point is good, the working set goes first, in place of an interior point on all samples.
 
     An interior point that is well under way on all samples is as far, and would have to begin anew; while the proximal
@@ -204,7 +204,7 @@ def _hand_over(links: Sequence[ChainLink], run: ConvexRun) -> None:
     last, dense = named.get("working_set"), named.get("interior_point")
     if last is None or dense is None:
         return
-    if _is_quick(run.program):
+    if quick:
         proximal = named["proximal_newton"]
         if dense.tries:
             proximal.behind = max(proximal.behind, WHOLE * dense.step)
