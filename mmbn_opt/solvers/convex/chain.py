@@ -32,7 +32,7 @@ GOOD_GAP = 3e-3
 NEARLY_GOOD_GAP = 5e-2
 UNDER_WAY = 10.0
 """Iterations after which an interior point goes on."""
-AHEAD, FURTHER_AHEAD = 4.0, 40.0
+AHEAD, FURTHER_AHEAD = 9.0, 90.0
 """Iterations of an interior point whose time the proximal Newton method has before one on all samples begins: in
 general, and when its gap is already below `NEARLY_GOOD_GAP`."""
 LONGEST_WARM = 3.0
