@@ -4,9 +4,9 @@
     python benchmarks/convex/run.py --out DIR --plot
     python benchmarks/convex/run.py --out DIR --path satimage-hybrid
 
-Each finished run is a line of ``DIR/runs.jsonl``; a run that is there is not repeated. ``DIR/solvers.csv`` has them side
-by side: how far each value is above the best bound that anybody proved, and its processor seconds over those of the
-default. Figures depend on the machine: the load average at the start of each run is recorded.
+Each finished run is a line of ``DIR/runs.jsonl``; a run that is there is not repeated. ``DIR/solvers.csv`` has them
+side by side: how far each value is above the best bound that anybody proved, and its processor seconds over those of
+the default. Figures depend on the machine: the load average at the start of each run is recorded.
 """
 
 import argparse
@@ -222,8 +222,9 @@ def path(task, out, selection_gap):
     print(json.dumps({key: value for key, value in facts.items() if key != "table"}))
 
 
-FIELDS = ("task", "parameters", "samples", "classes", "solver", "status", *(f"to_{x:g}" for x in LEVELS), "cpu_seconds",
-          "times_the_default", "value", "above_the_best_bound", "own_gap", "memory_gb", "load", "time_limit")  # fmt: skip
+FIELDS = ("task", "parameters", "samples", "classes", "solver", "status", *(f"to_{x:g}" for x in LEVELS),
+          "cpu_seconds", "times_the_default", "value", "above_the_best_bound", "own_gap", "memory_gb", "load",
+          "time_limit")  # fmt: skip
 
 
 def side_by_side(out):

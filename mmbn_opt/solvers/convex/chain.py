@@ -33,7 +33,7 @@ GOOD_GAP = 3e-3
 NEARLY_GOOD_GAP = 5e-2
 UNDER_WAY = 10.0
 """Iterations after which an interior point goes on."""
-AHEAD, FURTHER_AHEAD = 4.0, 40.0
+AHEAD, FURTHER_AHEAD = 9.0, 90.0
 """Iterations of an interior point whose time the proximal Newton method has before one on all samples begins: in
 general, and when its gap is already below `NEARLY_GOOD_GAP`."""
 LONGEST_WARM = 3.0
@@ -84,7 +84,7 @@ class ConvexChainSolver(Solver):
     ) -> SolverResult:
         """Minimise a convex program; see `Solver.solve`."""
         run = ConvexRun(self, program, callback, start)
-        links = self._links(program, run)
+        links, quick = self._links(program, run), _is_quick(program)
         begun: dict[str, ChainLink] = {}
         # A second BLAS thread only makes the small Newton systems slower on a shared machine.
         with run.until_ended(), limited_threads(self.threads, "blas"):
@@ -92,7 +92,7 @@ class ConvexChainSolver(Solver):
                 link, seconds = turn
                 begun[link.name] = link
                 link.advance(seconds)
-                _hand_over(links, run)
+                _hand_over(links, run, quick)
                 if program.is_linear and link.answer is not None and link.answer.stats.get("separable"):
                     break  # no other method finds an optimum that is not there
                 logger.debug("%s: gap %.2e after %.2f s of its own", link.name, run.bounds.gap_rel, link.spent)
@@ -197,7 +197,7 @@ class ConvexChainSolver(Solver):
                 return
 
 
-def _hand_over(links: Sequence[ChainLink], run: ConvexRun) -> None:
+def _hand_over(links: Sequence[ChainLink], run: ConvexRun, quick: bool) -> None:
     """Once the point is good, the working set goes first, in place of an interior point on all samples.
 
     An interior point that is well under way on all samples is as far, and would have to begin anew; while the proximal
@@ -208,7 +208,7 @@ def _hand_over(links: Sequence[ChainLink], run: ConvexRun) -> None:
     last, dense = named.get("working_set"), named.get("interior_point")
     if last is None or dense is None:
         return
-    if isinstance(run.program, ConvexProgram) and _is_quick(run.program):
+    if quick:
         proximal = named["proximal_newton"]
         if dense.tries:
             proximal.behind = max(proximal.behind, WHOLE * dense.step)
