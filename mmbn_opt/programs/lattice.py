@@ -65,7 +65,7 @@ class LabellingLattice:
     >>> chains = ChainOperator(index, block_starts(2, (2,)))
     >>> lattice = LabellingLattice(chains, np.array([0, 8, 9]))
     >>> lattice.position.tolist(), lattice.label.tolist(), lattice.wrong.tolist()
-    ([0, 1, 1], [0, 0, 1], [1.0, 0.0, 0.0])
+    ([0, 1, 1], [0, 0, 1], [0.0, 1.0, 0.0])
     >>> lattice.features.toarray().astype(int).tolist()[2]
     [0, 0, 0, 1, 0, 0, 0, 0, 0, 1]
     """

@@ -18,6 +18,8 @@ WARM_GAP = 1e-2
 """Relative gap at which the first-order method lets the interior point begin."""
 PASSES, LONGEST_WARM = 400, 20.0
 """Of the first-order method before that, at most, and their seconds."""
+FEW_ENTRIES = 500
+"""Parameters up to which constraint generation takes over where the interior point gives up."""
 A_TRANSITION, A_SYMBOL = 3e-9, 2e-9
 """Seconds that a pass takes for each, about."""
 
@@ -27,7 +29,8 @@ class SequenceChainSolver(ConvexChainSolver):
     """First-order method, then an interior point on a lattice of labellings; for a linear form constraint generation.
 
     The first-order method leads to a gap of a hundredth, for which it needs the fewest passes, or has the first
-    seconds; the interior point goes on from there. Where that has no room, or gives up, the first-order method goes on.
+    seconds; the interior point goes on from there. Where that has no room, or gives up, the first-order method goes
+    on, on small programs constraint generation.
     """
 
     name: ClassVar[str] = "sequence_chain"
@@ -63,7 +66,10 @@ class SequenceChainSolver(ConvexChainSolver):
             first_turn=float(np.clip(PASSES * _pass_seconds(program), 0.1, LONGEST_WARM)),
             pause=max(WARM_GAP, self.rel_gap),
         )
-        return [first, ResumableLink(LatticeInteriorPointSolver.name, run, interior_point)]
+        links: list[ChainLink] = [first, ResumableLink(LatticeInteriorPointSolver.name, run, interior_point)]
+        if program.chains.n_parameters <= FEW_ENTRIES and ConstraintGenerationSolver.is_available():
+            links.append(AnewLink(ConstraintGenerationSolver(**common), program, run, eager=True, reserve=True))
+        return links
 
 
 def _pass_seconds(program: ChainProgram) -> float:

@@ -58,6 +58,16 @@ def test_default_method_constraint_generation_and_all_labellings_agree_to_six_di
         assert result.bounds.dual_bound <= expected + 1e-6 * max(1.0, abs(expected))
 
 
+def test_where_the_interior_point_gives_up_constraint_generation_ends_small_programs():
+    # Nearly separable: any wide margin will do, and the optimum is near 0.
+    data, X, Y = tiny(1173253412, 3, 3, missing=False)
+    problem = mm.SequenceMaxMargin(data, min_prob=0.01, B=5.0, normalization="floor")
+    expected = labellings.optimum(3, CARDS, X, Y, B=5.0, linear=problem.linear, min_prob=0.01)
+    result = mm.solve(problem, rel_gap=1e-7, time_limit=60.0)
+    assert result.termination_status is mm.TerminationStatus.OPTIMAL, result.raw_status
+    assert result.bounds.primal_bound == pytest.approx(expected, abs=1e-6)
+
+
 @pytest.mark.parametrize("form", [FORMS[0], FORMS[2], FORMS[4]], ids=str)
 def test_first_order_steps_find_the_same_optimum(form):
     for seed in (1, 2):

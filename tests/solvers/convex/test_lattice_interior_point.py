@@ -85,6 +85,7 @@ def test_systems_that_are_too_large_are_refused_and_the_chain_goes_on_with_first
     with pytest.raises(mm.SizeLimitError, match=r"dense systems of .* rows .*max_dense=3"):
         LatticeInteriorPointSolver(max_dense=3, width=9.0).solve(PROGRAM)
     monkeypatch.setattr("mmbn_opt.solvers.convex.lattice_interior_point.MOST_WORK", 1.0)
+    monkeypatch.setattr("mmbn_opt.solvers.convex.sequence_chain.FEW_ENTRIES", 1)
     answer = SequenceChainSolver(rel_gap=1e-4, time_limit=60.0).solve(PROGRAM)
     assert answer.termination_status is mm.TerminationStatus.OPTIMAL
     assert "dense systems" in answer.raw_status
