@@ -84,7 +84,8 @@ class ConvexChainSolver(Solver):
     ) -> SolverResult:
         """Minimise a convex program; see `Solver.solve`."""
         run = ConvexRun(self, program, callback, start)
-        links, quick = self._links(program, run), _is_quick(program)
+        links = self._links(program, run)
+        quick = isinstance(program, ConvexProgram) and _is_quick(program)
         begun: dict[str, ChainLink] = {}
         # A second BLAS thread only makes the small Newton systems slower on a shared machine.
         with run.until_ended(), limited_threads(self.threads, "blas"):
