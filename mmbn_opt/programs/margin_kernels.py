@@ -187,6 +187,8 @@ def project_rows(z, metric, row_ptr, log_floor, multipliers, out):  # type: igno
             multipliers[r] = 0.0
             continue
         mu = multipliers[r]
+        for i in range(low, high):
+            mu = max(mu, metric[i] * z[i])  # no less, or this entry alone were above 1; Newton's way from 0 is long
         for attempt in range(100):
             total = 0.0
             slope = 0.0

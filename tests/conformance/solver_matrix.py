@@ -21,6 +21,7 @@ MATRICES: dict[ProgramKind, tuple[str, ...]] = {
         "mosek_cone",
     ),
     ProgramKind.CONVEX_ROWS: ("clarabel", "ecos", "scs", "ipopt", "copt_cone", "mosek_cone"),
+    ProgramKind.CONVEX_PASSES: ("first_order",),  # too many rows for small programs: tests/data/test_block_passes.py
     ProgramKind.QUADRATIC: ("clarabel_qp", "proximal_newton"),
     ProgramKind.SEQUENCE: ("sequence_chain", "lattice_interior_point", "first_order", "constraint_generation"),
     ProgramKind.NONLINEAR: (

@@ -97,6 +97,19 @@ def test_the_projection_satisfies_its_optimality_conditions(problem, scale, seed
             assert (zr[~free] - wr[~free] <= level * np.exp(wr[~free]) / d[~free] + 1e-6).all()
 
 
+@given(rows_and_floor(), st.sampled_from([9.0, 100.0, 1e4]), st.integers(0, 10**6))
+@example((np.array([18.0, -0.3, 0.0]), np.array([0, 3]), np.log(1e-3)), 10.0, 0)
+def test_points_far_away_are_projected_too(problem, scale, seed):
+    z, row_ptr, log_floor = problem
+    z = scale * z
+    w = nearest_feasible(z, row_ptr, log_floor)
+    assert feasible(w, row_ptr, log_floor)
+    rng = np.random.default_rng(seed)
+    for _ in range(5):
+        other = nearest_feasible(rng.normal(-1.0, 3.0, len(z)), row_ptr, log_floor)
+        assert (z - w) @ (other - w) <= 1e-5 * scale * len(z)
+
+
 @given(rows_and_floor())
 def test_projecting_twice_changes_nothing(problem):
     z, row_ptr, log_floor = problem

@@ -57,6 +57,7 @@ def test_no_cell_is_without_its_run(path):
         assert behind == {at: answered[at] for at in behind}
 
 
+@pytest.mark.slow
 def test_the_pages_have_the_cells_and_say_what_was_not_run(tmp_path):
     made = pages()
     (tmp_path / "experiments").mkdir()

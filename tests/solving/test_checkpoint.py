@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from seldom import mostly_slow
 
 import mmbn_opt as mm
 from mmbn_opt._file_lock import FileLock
@@ -109,7 +110,9 @@ def test_a_search_that_was_cut_off_proves_its_bound_too(tmp_path: Path) -> None:
     assert -found.bound == pytest.approx(result.bounds.dual_bound, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["three classes", "binary margins, Dirichlet", "three parents", "few edges", "bdeu"])
+@pytest.mark.parametrize(
+    "name", mostly_slow(["three classes", "bdeu", "binary margins, Dirichlet", "three parents", "few edges"], 2)
+)
 @pytest.mark.parametrize("rule", ["race", "dual", "mixture"])
 def test_wherever_a_search_is_cut_off_it_reports_what_its_file_proves(name: str, rule: str, tmp_path: Path) -> None:
     problem, ends = PROBLEMS[name](), set()
@@ -131,7 +134,7 @@ def two_groupings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("two_groupings")
-@pytest.mark.parametrize("interrupt", [False, True])
+@pytest.mark.parametrize("interrupt", mostly_slow([False, True], 1))
 def test_stopped_after_any_news_it_reports_what_its_file_proves(interrupt: bool, tmp_path: Path) -> None:
     """At the root of either grouping, in the race and after: bounds of an earlier grouping stand in the file too."""
     problem, layouts, heard = margins(), [], [0]

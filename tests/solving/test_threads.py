@@ -89,6 +89,7 @@ def test_ties_are_settled_by_the_canonical_rule(seed: int) -> None:
     assert len({result.bounds.primal_bound for result in results}) == 1
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_another_number_of_threads_each_time(tmp_path: Path, alone: mm.Result) -> None:
     for sessions, threads in enumerate((1, 3, 2, 1, 4, 2) * 20):
         result = solve(

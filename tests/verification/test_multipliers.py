@@ -165,7 +165,7 @@ def test_multipliers_that_are_not_admissible_are_clipped_as_the_search_clips_the
         found = verify(tmp_path / "proof.mmbn", tmp_path / "rows.csv")
         assert found.bound == pytest.approx(max(problem.prove_bound(y), 0.0), rel=1e-9, abs=1e-9)
         assert found.bound <= result.bounds.primal_bound * (1 + 1e-12)
-        assert found.bound > 0.0 or case > 2
+        assert found.bound > 0.0 or case > 0
 
 
 def changed(header, records, rng):

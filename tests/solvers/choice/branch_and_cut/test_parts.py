@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from seldom import mostly_slow
 from strategies import dataset_of, tiny_problems
 
 from mmbn_opt.data.discrete import DiscreteDataset
@@ -297,7 +298,7 @@ def test_forbidden_columns_raise_the_value_or_end_in_a_ray() -> None:
     assert proof.prove(rows, tableau.multipliers(rows, 1e6)) >= 1e6
 
 
-@pytest.mark.parametrize("states", [200, 300, 70_000])
+@pytest.mark.parametrize("states", mostly_slow([300, 70_000, 200], 1))
 @pytest.mark.parametrize("binary", [False, True])
 def test_states_beyond_eight_and_sixteen_bits_are_looked_up_as_well(*, binary: bool, states: int) -> None:
     rng = np.random.default_rng(4)
