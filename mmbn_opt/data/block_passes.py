@@ -90,7 +90,7 @@ def counting_on(client: Any) -> Iterator[None]:
     ...     try:
     ...         with counting_on("no client"):
     ...             pass
-    ...     except InputError:
+    ...     except (InputError, MissingDependencyError):
     ...         print(caught[0].category.__name__)
     DeprecationWarning
     """
