@@ -107,10 +107,10 @@ class ParquetColumns:
         --------
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     pd.DataFrame({"a": ["x", "z", "x", "y"]}).to_parquet(f"{folder}/rows.parquet")
+        ...     pd.DataFrame({"a": ["x", "y", "x", "z"]}).to_parquet(f"{folder}/rows.parquet")
         ...     cells, numbers = ParquetColumns(folder).numbered("a", 10)
         ...     cells.tolist(), numbers.tolist()
-        (['x', 'y', 'z'], [0, 2, 0, 1])
+        (['x', 'y', 'z'], [0, 1, 0, 2])
         """
         tables, parts = [], []
         for source, file in self._files:
