@@ -1,6 +1,5 @@
 """A centred primal-dual interior-point method that finishes what the first-order method began."""
 
-import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -13,6 +12,7 @@ from ...results.status import TerminationStatus
 from ..base import SolverCallback, SolverResult
 from ._built_in import DenseConvexSolver, Steps, to_the_end
 from ._interior_state import InteriorState
+from ._patience import Patience
 from ._warm_start import warm_start
 from .log_barrier import refuse_dense
 from .run import ConvexRun
@@ -80,7 +80,7 @@ class InteriorPointSolver(DenseConvexSolver):
             warm, known = self._warm(program, run)
             assert run.best is not None
             state = InteriorState(program, run.best, run.bounds.gap_abs, self.prune, known)
-            idle, gap, merit = 0, math.inf, math.inf
+            patience = Patience(program.scale)
             while not run.should_stop() and iterations < self.max_iterations:
                 state.iterate()
                 iterations += 1
@@ -88,9 +88,7 @@ class InteriorPointSolver(DenseConvexSolver):
                 run.offer(state.w)
                 run.offer_multipliers(state.y)
                 # Far from the end the books do not move while the method works its way back to their point.
-                idle = 0 if run.bounds.gap_abs < 0.99 * gap or state.merit() < 0.99 * merit else idle + 1
-                gap, merit = min(gap, run.bounds.gap_abs), min(merit, state.merit())
-                if idle >= 15 or state.step_lengths < 1e-7:
+                if patience.is_over(run.bounds.gap_abs, state.merit()) or state.step_lengths < 1e-7:
                     status, raw = TerminationStatus.SLOW_PROGRESS, "the gap no longer falls"
                     break
                 yield run

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..._arguments import checked_number, whole
@@ -20,11 +19,11 @@ from ..base import SolverCallback, SolverResult
 from ..journal import Ended
 from ._built_in import BuiltInConvexSolver, Steps, to_the_end
 from ._lattice_state import LatticeState
+from ._patience import Patience
 from .run import ConvexRun
 
 __all__ = ["LatticeInteriorPointSolver"]
 
-PATIENCE = 15
 NO_LONGER = 1e-9
 """A step so short is none."""
 MOST_WORK = 2e11
@@ -107,7 +106,7 @@ class LatticeInteriorPointSolver(BuiltInConvexSolver):
                 self._refuse_large(lattice, run)
                 with leaving_when(run.budget.over):
                     state = LatticeState(program, run.best, run.bounds.gap_abs, lattice)
-                idle, merit = 0, np.inf
+                patience = Patience(program.scale)
                 while iterations < self.max_iterations and not run.should_stop():
                     with leaving_when(run.budget.over):
                         state.iterate()
@@ -116,9 +115,7 @@ class LatticeInteriorPointSolver(BuiltInConvexSolver):
                     if run.raise_bound(state.bound):
                         best = state.lattice, state.flow
                     run.offer(state.w)
-                    idle = 0 if state.merit < 0.99 * merit else idle + 1
-                    merit = min(merit, state.merit)
-                    if idle >= PATIENCE or state.step_lengths < NO_LONGER:
+                    if patience.is_over(state.merit) or state.step_lengths < NO_LONGER:
                         status, raw = TerminationStatus.SLOW_PROGRESS, "the gap no longer falls"
                         break
                     if run.should_stop():
@@ -126,7 +123,7 @@ class LatticeInteriorPointSolver(BuiltInConvexSolver):
                     with leaving_when(run.budget.over):
                         grown = state.grow()
                     if grown:
-                        idle, merit = 0, np.inf  # of another program
+                        patience.begin_again()  # of another program
                     if _work(state.lattice) > MOST_WORK or _size(state.lattice) > self.max_dense:
                         status, raw = TerminationStatus.SLOW_PROGRESS, self._refusal(state.lattice)
                         break

@@ -12,6 +12,7 @@ from ...programs.convex import ConvexProgram
 from ...results.status import TerminationStatus
 from ..base import SolverCallback, SolverResult
 from ._built_in import DenseConvexSolver, Steps, to_the_end
+from ._patience import Patience
 from ._working_state import WorkingState
 from .log_barrier import refuse_dense
 from .run import ConvexRun
@@ -22,7 +23,6 @@ SHARES = (0.15, 0.35, 0.6, 0.85)
 """Of the way between two points or two tables of multipliers, where the value or the bound is looked at."""
 NO_LONGER = 1e-7
 """A step so short is none."""
-PATIENCE = 15
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ class WorkingSetSolver(DenseConvexSolver):
                 known = np.zeros((program.margins.n_samples, program.margins.n_classes))
             run.offer_multipliers(known)
             assert run.best is not None
-            begun, idle, least = WorkingState(program, run.best, run.bounds.gap_abs, known), 0, np.inf
+            begun = WorkingState(program, run.best, run.bounds.gap_abs, known)
+            patience = Patience(program.scale)
             for iteration in range(1, self.max_iterations + 1):
                 if run.should_stop():
                     break
@@ -76,9 +77,8 @@ class WorkingSetSolver(DenseConvexSolver):
                 if begun.is_near:
                     self._look(run, program, begun)
                 size = begun.size
-                spread = begun.state.spread()
-                idle, least = (0, spread) if spread < 0.99 * least else (idle + 1, least)
-                if begun.is_done or idle >= PATIENCE or begun.state.step_lengths < NO_LONGER:
+                over = patience.is_over(begun.state.spread())
+                if begun.is_done or over or begun.state.step_lengths < NO_LONGER:
                     status, raw = TerminationStatus.SLOW_PROGRESS, "the gap no longer falls"
                     break
                 yield run
