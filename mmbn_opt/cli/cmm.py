@@ -76,7 +76,7 @@ def cmm(
 
     Exit status 1 says that some rows miss xi: violations.csv lists them. All other files are written all the same.
     """
-    from mmbn_opt._budget import OutOfTime, interruptible, leave_in_time
+    from mmbn_opt._budget import interruptible, leave_in_time
 
     clock = Clock(time_limit)
     from mmbn_opt.cli.accuracy import HeldOut, Judged
@@ -137,13 +137,12 @@ def cmm(
         violated, listed, judged = None, {}, Judged(held_out, len(labels))
         with clock.handing_over():
             judged.judge(result.model, result.formulation.data, "these mixtures", chosen)
-            if any(part.solution is None for part in result.parts):
-                raise OutOfTime  # the list would be of programs that were not begun
-            missed = result.formulation.violated_samples(result.model)
-            if len(missed):
-                leave_in_time()
-                listed["violations.csv"] = csv_content(missed, spreadsheet=spreadsheet)
-            violated = missed
+            if all(part.solution is not None for part in result.parts):  # no list of programs that were not begun
+                missed = result.formulation.violated_samples(result.model)
+                if len(missed):
+                    leave_in_time()
+                    listed["violations.csv"] = csv_content(missed, spreadsheet=spreadsheet)
+                violated = missed
 
         def say() -> None:
             _say(result, violated, out)

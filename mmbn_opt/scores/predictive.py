@@ -17,10 +17,9 @@ from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.mapped import MappedDataset
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.networks.network import BayesianNetwork
-from mmbn_opt.networks.posterior import MANY_ROWS
 from mmbn_opt.networks.smoothing import Laplace, Smoothing, as_smoothing
 from mmbn_opt.networks.structure import Structure
-from mmbn_opt.scores.row_sums import RowNumbers, ScoresRows, cut_off, margins_of, summed
+from mmbn_opt.scores.row_sums import RowNumbers, ScoresRows, cut_off, margins_of, of_rows, summed
 
 __all__ = [
     "DecomposableScore",
@@ -38,9 +37,6 @@ __all__ = [
     "smooth_margin",
     "soft_margin",
 ]
-
-_BLOCK_ROWS = MANY_ROWS
-"""Rows whose joint probabilities are in memory at a time."""
 
 DecomposableScore = Literal["loglik", "bic", "mdl", "bdeu"]
 
@@ -60,11 +56,7 @@ def log_odds(p: float) -> float:
 
 def log_margins(network: ScoresRows, data: DiscreteDataset) -> FloatArray:
     """``log P(c_m, x_m) - max_{c != c_m} log P(c, x_m)``, shape (n_samples,) (Peharz & Pernkopf 2012, eq. 8)."""
-    codes, margins = network.encode(data), np.empty(data.n_samples)
-    for start in range(0, data.n_samples, _BLOCK_ROWS):
-        block = slice(start, start + _BLOCK_ROWS)
-        margins[block] = margins_of(network.log_joint(codes[block]), data.target_codes[block])
-    return margins
+    return of_rows(network, data, lambda joint, labels, rows: margins_of(joint, labels))
 
 
 def soft_margin(
@@ -77,10 +69,7 @@ def soft_margin(
 
     `gamma` and the weight v of the margin are one number for all rows, or one a row.
     """
-    if isinstance(data, MappedDataset):
-        return summed(network, data, partial(_cut_margins, gamma=gamma, margin_weight=margin_weight))
-    cut = cut_off(log_margins(network, data), data.target_codes, slice(None), gamma, margin_weight)
-    return float(data.sample_weight @ cut)
+    return summed(network, data, partial(_cut_margins, gamma=gamma, margin_weight=margin_weight))
 
 
 def _cut_margins(

@@ -11,8 +11,12 @@ from mmbn_opt._arrays import FloatArray
 from mmbn_opt.data.block_passes import block_sums
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.mapped import MappedDataset
+from mmbn_opt.networks.posterior import MANY_ROWS
 
-__all__ = ["RowNumbers", "RowScore", "ScoresRows", "cut_off", "margins_of", "summed"]
+__all__ = ["RowNumbers", "RowScore", "ScoresRows", "cut_off", "margins_of", "of_rows", "summed"]
+
+_BLOCK_ROWS = MANY_ROWS
+"""Rows whose joint probabilities are in memory at a time."""
 
 RowScore = Callable[[FloatArray, NDArray[np.integer[Any]], slice], FloatArray]
 """Log-joints (n_rows, n_classes), which may be overwritten, classes, and which rows they are; a number a row."""
@@ -39,11 +43,19 @@ def summed(network: ScoresRows, data: DiscreteDataset, score: RowScore) -> float
     >>> summed(network, data, lambda joint, labels, rows: (joint.argmax(axis=1) == labels).astype(float))
     2.0
     """
-    codes = network.encode(data)
     if isinstance(data, MappedDataset):
+        network.encode(data)  # which refuses other columns and states
         return float(block_sums(data, partial(_sum_of_block, network=network, score=score))[0])
-    joint = network.log_joint(codes)
-    return float(data.sample_weight @ score(joint, data.target_codes, slice(0, data.n_samples)))
+    return float(data.sample_weight @ of_rows(network, data, score))
+
+
+def of_rows(network: ScoresRows, data: DiscreteDataset, score: RowScore) -> FloatArray:
+    """The score of each row, shape (n_samples,); the joint probabilities of some at a time are in memory."""
+    codes, found = network.encode(data), np.empty(data.n_samples)
+    for start in range(0, data.n_samples, _BLOCK_ROWS):
+        rows = slice(start, start + _BLOCK_ROWS)
+        found[rows] = score(network.log_joint(codes[rows]), data.target_codes[rows], rows)
+    return found
 
 
 def _sum_of_block(

@@ -230,8 +230,7 @@ def _together(
     model = problem.join([part.model for part in parts])
     value, feasible = None, False
     with suppress(OutOfTime), leaving_when(lambda: budget.over(CHECK_GRACE_SEC)):
-        if not all(is_checked(part) for part in parts):
-            raise OutOfTime
+        _leave_unless_checked(parts)
         value, feasible = problem.evaluate(model), problem.infeasibility(model) == 0.0
     iterations = sum(int(part.stats.get("iterations") or 0) for part in parts)
     course.recorder.record(primal=value if feasible else None, iterations=iterations, source=parts[-1].solver_name)
@@ -293,9 +292,14 @@ def _checks(
 
 
 def _check_samples(problem: MulticlassMargin, model: MixtureClassifier, parts: list[Result]) -> tuple[Check, ...]:
+    _leave_unless_checked(parts)
+    return problem.check(model)
+
+
+def _leave_unless_checked(parts: list[Result]) -> None:
+    """What is said of the whole waits for no part whose own checks had no time."""
     if not all(is_checked(part) for part in parts):
         raise OutOfTime
-    return problem.check(model)
 
 
 def _check_objective(

@@ -19,7 +19,7 @@ FOLDS = 3
 """Fewer than for networks: a fit of mixtures takes longer than one of tables by orders of magnitude."""
 
 ONE_PART = 5
-"""Share of many rows that is held out."""
+"""Of many rows one in so many is held out."""
 
 LearnMixture = Callable[[FloatArray, NDArray[np.intp], float | None], MixtureClassifier | None]
 """From standardised samples, class codes and seconds to a classifier; None when it was cut off."""

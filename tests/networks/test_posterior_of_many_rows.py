@@ -31,7 +31,7 @@ def test_margins_and_counts_in_blocks_are_those_of_all_rows(monkeypatch: pytest.
     network = mm.BayesianNetwork.fit(mm.tan_cmi(data), data)
     margins = mm.scores.log_margins(network, data)
     counts = mm.data.counts.contingency(data, [0, 2, data.n_features])
-    monkeypatch.setattr(mm.scores.predictive, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr("mmbn_opt.scores.row_sums._BLOCK_ROWS", 7)
     monkeypatch.setattr(mm.data.counts, "BLOCK_ROWS", 7)
     monkeypatch.setattr(mm.data.block_counts, "BLOCK_ROWS", 7)
     assert (mm.scores.log_margins(network, data) == margins).all()

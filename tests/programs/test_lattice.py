@@ -73,12 +73,17 @@ def test_potentials_are_best_scores_and_soft_ones_are_sums(seed):
     assert lattice.slacks(scores).min() >= -1e-12
 
 
+def some_flow(seed, width):
+    """Chains, the labellings near their best, and a flow through all of these."""
+    chains, w, _, _, rng = drawn(seed)
+    lattice = LabellingLattice(chains, edges_near_best(chains, w, 1.0, width))
+    return chains, lattice, lattice.flows(rng.random(len(lattice)) + 1e-3)
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.floats(0.0, 4.0))
 def test_a_flow_is_a_mixture_of_labellings_with_the_same_means(seed, width):
-    chains, w, _, _, rng = drawn(seed)
-    lattice = LabellingLattice(chains, edges_near_best(chains, w, 1.0, width))
-    flow = lattice.flows(rng.random(len(lattice)) + 1e-3)
+    chains, lattice, flow = some_flow(seed, width)
     sequences, weights, paths = lattice.mixture(flow)
     for i in range(chains.n_sequences):
         assert weights[sequences == i].sum() == pytest.approx(1.0)
@@ -91,9 +96,7 @@ def test_a_flow_is_a_mixture_of_labellings_with_the_same_means(seed, width):
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.floats(0.0, 4.0))
 def test_detours_are_all_changes_that_leave_a_flow_a_flow(seed, width):
-    chains, w, _, _, rng = drawn(seed)
-    lattice = LabellingLattice(chains, edges_near_best(chains, w, 1.0, width))
-    flow = lattice.flows(rng.random(len(lattice)) + 1e-3)
+    chains, lattice, flow = some_flow(seed, width)
     turns, sequence = lattice.detours(flow)
     assert turns.shape == (len(lattice), lattice.n_detours)
     assert sorted(sequence) == list(sequence)

@@ -155,8 +155,8 @@ def test_the_published_problem_has_the_first_order_method_beside_the_linear_prog
     assert answer.bounds.primal_bound == pytest.approx(optimum, rel=1e-3)
 
 
-def test_a_link_leaves_a_step_that_does_not_fit_to_its_next_turn():
-    """A scripted clock: steps of 2 s, turns of 5 s."""
+def scripted(**place):
+    """A run, and a link by a clock whose steps take 2 s each."""
     now = [0.0]
     run = ConvexRun(FirstOrderSolver(), SMALL.build(), None, None)
 
@@ -166,7 +166,11 @@ def test_a_link_leaves_a_step_that_does_not_fit_to_its_next_turn():
             yield run
         return run.result(TerminationStatus.ITERATION_LIMIT, "stopped")
 
-    link = ResumableLink("scripted", run, steps, clock=lambda: now[0])
+    return run, ResumableLink("scripted", run, steps, clock=lambda: now[0], **place)
+
+
+def test_a_link_leaves_a_step_that_does_not_fit_to_its_next_turn():
+    run, link = scripted()
     link.advance(5.0)
     assert (link.spent, link.step, link.ended) == (4.0, 2.0, False)
     link.advance(1.0)  # one that is begun at all does one step
@@ -178,17 +182,8 @@ def test_a_link_leaves_a_step_that_does_not_fit_to_its_next_turn():
 
 
 def test_a_first_turn_has_its_steps_however_slow_they_are():
-    """A scripted clock: the turn is over after the first step, and goes on until the third."""
-    now = [0.0]
-    run = ConvexRun(FirstOrderSolver(), SMALL.build(), None, None)
-
-    def steps(callback):
-        while not run.stop_requested:
-            now[0] += 2.0
-            yield run
-        return run.result(TerminationStatus.ITERATION_LIMIT, "stopped")
-
-    link = ResumableLink("scripted", run, steps, first_steps=3, clock=lambda: now[0])
+    """The turn is over after the first step, and goes on until the third."""
+    _, link = scripted(first_steps=3)
     link.advance(1.0)
     assert link.spent == 6.0
     link.advance(1.0)
