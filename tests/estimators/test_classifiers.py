@@ -267,7 +267,7 @@ def test_fewer_candidates_for_wide_data(criterion: Any) -> None:
     X = rng.integers(0, 2, size=(60, 40))
     X[:, 1:6] = np.where(rng.random((60, 5)) < 0.8, X[:, [0]], X[:, 1:6])
     y = X[:, 0] ^ X[:, 5]
-    settings = {"candidates": np.int64(2), "solver": "branch_and_cut", "time_limit": 10}
+    settings = {"candidates": np.int64(2), "solver": "branch_and_cut", "time_limit": 60}
     model = mm.MaxMarginStructureClassifier(criterion, 2, **settings).fit(X, y)
     kind = {"sm": "margins"}.get(criterion, criterion)
     rule = mm.restrict_candidates(model.preparation_.data, k=2, score=kind)
