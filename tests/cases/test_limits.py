@@ -119,7 +119,7 @@ LONG: dict[str, Callable[[], Any]] = {
     "many factors": lambda: mm.MaxMarginRelaxation(data := random_data(500, 150, 3, 8), mm.tan_cmi(data), gamma=5.0),
     # Parameters whose pseudo-inverse takes seconds.
     "published": lambda: mm.MaxMarginRelaxation(
-        data := random_data(500, 60, 4, 8), mm.naive_bayes(data), gamma=5.0, normalization="published"
+        data := random_data(4000, 60, 4, 8), mm.naive_bayes(data), gamma=5.0, normalization="published"
     ),
 }
 
