@@ -160,12 +160,8 @@ def absorbed(recorder: Recorder, checkpoint: Checkpoint) -> tuple[int, float, fl
     log = TreeLog(checkpoint.write, task.n_points, task.others)
     begin, boxes, base = time.process_time(), 0.0, 1 << 40
     for _, answer in recorder.kept:
-        first = base
-
-        def relocated(points: int, others: int, first: int = first) -> Callable[..., bytes]:
-            return Relocation(first, task.n_points, len(task.others), points, others).record
-
-        log.adopt(answer.records, relocated)
+        numbers = log.numbers_for(answer.records)
+        log.adopt(answer.records, Relocation(base, task.n_points, len(task.others), *numbers).record)
         for box in answer.open_boxes:
             np.unpackbits(box.bits, count=task.program.n_columns)
         base += answer.made

@@ -29,7 +29,7 @@ __all__ = ["difference", "smoothing_told", "table_told", "tree_header"]
 MOST_ROWS = 10_000_000
 """Of more rows no checksum each is kept."""
 
-_RESUMABLE = ("node_limit", "memory_limit", "work_limit")
+_RESUMABLE = ("node_limit", "memory_limit", "work_limit", "helpers")
 """Options that may change when a run goes on."""
 
 _PARTS: Mapping[str, str] = {

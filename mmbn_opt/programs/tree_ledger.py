@@ -111,6 +111,24 @@ class TreeLedger:
                 self._open[number] = (float(box["value"]), box["bits"].copy())
         return boxes
 
+    def reserve(self, count: int) -> int:
+        """So many numbers that no box will get from here; the first."""
+        with self.lock:
+            number, self._next = self._next, self._next + count
+        return number
+
+    def forget(self, number: int) -> None:
+        """An open box is somebody else's matter."""
+        del self._open[number]
+
+    def bits(self, number: int) -> NDArray[np.uint8]:
+        """Columns of an open box, packed."""
+        return self._open[number][1]
+
+    def mirror(self, number: int, value: float, bits: NDArray[np.uint8]) -> None:
+        """A box that is open with somebody who told its number."""
+        self._open[number] = (value, bits)
+
     def count(self, what: str, number: int) -> None:
         """So many more of something."""
         with self.lock:
@@ -126,6 +144,12 @@ class TreeLedger:
             value, packed = self._open.pop(number)
             self.taken[number] = value
         return value, np.unpackbits(packed, count=n_columns).astype(bool)
+
+    def put_down(self, number: int, value: float, bits: NDArray[np.uint8]) -> None:
+        """A box that was looked at is open as it was before."""
+        with self.lock:
+            del self.taken[number]
+            self._open[number] = (value, bits)
 
     def close_at(self, value: float) -> None:
         """Something that is worth at least `value` is not looked at any more."""

@@ -133,16 +133,26 @@ class TreeLog:
             self.where.append(place)
         return place
 
-    def adopt(self, records: list[Record], relocation: Callable[[int, int], Mover]) -> None:
-        """Write what was written elsewhere, by the numbers that come next here."""
-        move = relocation(self._points, len(self.others))
+    def adopt(self, records: list[Record], move: Mover) -> list[int]:
+        """Write what was written elsewhere, with the numbers that it has here; where each record stands."""
+        places = []
         for kind, payload in records:
             moved = move(kind, payload)
             if kind is Kind.POINT:
                 self._points += 1
             elif kind is Kind.ROW:
                 self.others.append(json_of(moved))
-            self.write(kind, moved)
+            places.append(self.write(kind, moved))
+        return places
+
+    def numbers_for(self, records: list[Record]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """The numbers that points and other rows of these records will have here if they are written next."""
+        kinds = [kind for kind, _ in records]
+        points, others = self._points, len(self.others)
+        return (
+            np.arange(points, points + kinds.count(Kind.POINT), dtype=np.uint32),
+            np.arange(others, others + kinds.count(Kind.ROW), dtype=np.uint32),
+        )
 
     @property
     def n_points(self) -> int:

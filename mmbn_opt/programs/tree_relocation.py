@@ -2,9 +2,10 @@
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mmbn_opt.programs.tree_records import Kind, json_of, text_of
 
@@ -14,7 +15,11 @@ NEW_BOXES = 1 << 62
 """From there on boxes are numbered where they are made, until they get numbers of the file."""
 
 
-@dataclass(frozen=True)
+def _none() -> NDArray[np.uint32]:
+    return np.zeros(0, dtype=np.uint32)
+
+
+@dataclass(frozen=True, eq=False)
 class Relocation:
     """From the numbers of a maker to those of the file.
 
@@ -24,21 +29,21 @@ class Relocation:
         The number that `NEW_BOXES` becomes.
     points, others : int
         How many points and other rows maker and file have in common.
-    new_points, new_others : int
-        The numbers that the first new ones become.
+    new_points, new_others : uint32 array
+        The numbers that the new ones become, in the order in which they were made.
 
     Examples
     --------
-    >>> shift = Relocation(boxes=40, points=3, others=0, new_points=10, new_others=2)
+    >>> shift = Relocation(40, 3, 0, np.arange(10, 12, dtype=np.uint32), np.zeros(0, dtype=np.uint32))
     >>> shift.box(NEW_BOXES + 1), shift.box(7)
     (41, 7)
     """
 
     boxes: int
-    points: int
-    others: int
-    new_points: int
-    new_others: int
+    points: int = 0
+    others: int = 0
+    new_points: NDArray[np.uint32] = field(default_factory=_none)
+    new_others: NDArray[np.uint32] = field(default_factory=_none)
 
     def box(self, number: int) -> int:
         """Of a box."""
@@ -79,17 +84,18 @@ class Relocation:
         at += 2 + 6 * count + 2 * int(each.sum())
         (count,) = struct.unpack_from("<H", moved, at)
         others = np.frombuffer(moved, dtype="<u4", count=count, offset=at + 2)
-        points[points >= self.points] += np.uint32(self.new_points - self.points)
-        others[others >= self.others] += np.uint32(self.new_others - self.others)
+        points[points >= self.points] = self.new_points[points[points >= self.points] - self.points]
+        others[others >= self.others] = self.new_others[others[others >= self.others] - self.others]
 
     def _point(self, kind: Kind, payload: bytes) -> bytes:
         moved = bytearray(payload)
-        struct.pack_into("<I", moved, 0, struct.unpack_from("<I", moved, 0)[0] - self.points + self.new_points)
+        (number,) = struct.unpack_from("<I", moved, 0)
+        struct.pack_into("<I", moved, 0, int(self.new_points[number - self.points]))
         return bytes(moved)
 
     def _row(self, kind: Kind, payload: bytes) -> bytes:
         found = json_of(payload)
-        return text_of({**found, "number": found["number"] - self.others + self.new_others})
+        return text_of({**found, "number": int(self.new_others[found["number"] - self.others])})
 
 
 _MOVES: dict[Kind, Callable[[Relocation, Kind, bytes], bytes]] = {

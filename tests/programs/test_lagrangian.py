@@ -78,6 +78,20 @@ def test_branching_bound_gives_up_on_two_parents_besides_the_hub() -> None:
     assert branching_bound(np.zeros(5), np.array([0, 2, 3, 4, 5]), parents, 3) is None
 
 
+@pytest.mark.parametrize("n_wanted", [1, 2, 4, 7])
+def test_cuts_come_in_the_order_in_which_groups_are_wanted(program, n_wanted: int) -> None:
+    """All of them in another order than their own included: rows that were dropped are made again so."""
+    rng = np.random.default_rng(n_wanted)
+    term = program.term.regrouped(7)
+    for _ in range(20):
+        x = np.concatenate([rng.dirichlet(np.full(len(g), 0.5)) for g in program.choice_groups])
+        every, wanted = term.cuts(x), rng.permutation(7)[:n_wanted]
+        some = term.cuts(x, lambda values, wanted=wanted: wanted)
+        assert (some.groups == wanted).all()
+        assert (some.gradients == every.gradients[wanted]).all()
+        assert (some.intercepts == every.intercepts[wanted]).all()
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_any_multipliers_give_a_bound(program, seed: int) -> None:
     """Negative and too large multipliers included: they are clipped, and the bound still holds for every choice."""

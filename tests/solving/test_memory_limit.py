@@ -42,7 +42,7 @@ def most(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_the_proof_is_the_same_and_few_boxes_are_in_memory(
     threads: int, tmp_path: Path, free: mm.Result, most: list[int]
 ) -> None:
-    options = {"branching": "dual", "memory_limit": 1000}
+    options = {"branching": "dual", "memory_limit": 1000, "helpers": "threads"}
     result = solve(many_boxes(), tmp_path, threads=threads, options=options)
     assert result.termination_status is mm.TerminationStatus.OPTIMAL
     assert result.stats["boxes_put_away"] > 2 * LIMIT

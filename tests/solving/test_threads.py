@@ -1,4 +1,4 @@
-"""Several threads search one tree: the answer, the proof, the file and the ways to end are those of one thread."""
+"""Several threads or processes search one tree: answer, proof, file and ways to end are those of one thread."""
 
 import threading
 import time
@@ -44,13 +44,14 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-@pytest.mark.parametrize("threads", [FEW, MANY])
+@pytest.mark.parametrize(("threads", "helpers"), [(FEW, "threads"), (MANY, "threads"), (3, "processes")])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_any_number_of_threads_gives_the_optimum_and_the_structure_of_one(
-    name: str, threads: int, tmp_path: Path
+    name: str, threads: int, helpers: str, tmp_path: Path
 ) -> None:
     problem = PROBLEMS[name]()
-    one, several = mm.solve(problem, BRANCH), solve(problem, tmp_path, threads=threads)
+    one = mm.solve(problem, BRANCH)
+    several = solve(problem, tmp_path, threads=threads, options={"helpers": helpers})
     assert several.termination_status is mm.TerminationStatus.OPTIMAL
     assert several.bounds.primal_bound == pytest.approx(one.bounds.primal_bound, rel=1e-12)
     if one.stats["ties_settled"]:
@@ -68,7 +69,7 @@ def test_all_threads_look_at_boxes_and_leave_when_the_tree_is_done(
 ) -> None:
     monkeypatch.setattr(_race, "LAP_BOXES", 20)
     monkeypatch.setattr(_race, "LAP_WORK", 0.0)
-    result = mm.solve(larger(), BRANCH, threads=3, options={"branching": rule})
+    result = mm.solve(larger(), BRANCH, threads=3, options={"branching": rule, "helpers": "threads"})
     assert set(helpers) == {threading.current_thread().name, "tree 1", "tree 2"}
     assert result.bounds.primal_bound == pytest.approx(alone.bounds.primal_bound, rel=1e-12)
     assert result.model.structure == alone.model.structure
@@ -83,7 +84,7 @@ def test_ties_are_settled_by_the_canonical_rule(seed: int) -> None:
     X[:, 1] = X[:, 0]  # twins: whatever hangs from one may hang from the other
     y = np.where(rng.random(60) < 0.3, rng.integers(0, 2, 60), X[:, 0] ^ X[:, 2])
     problem = mm.SoftMarginStructure(mm.DiscreteDataset.from_arrays(X, y), gamma=mm.log_odds(0.9))
-    results = [mm.solve(problem, BRANCH, threads=n) for n in (1, FEW, MANY)]
+    results = [mm.solve(problem, BRANCH, threads=n, options={"helpers": "threads"}) for n in (1, FEW, MANY)]
     assert all(result.stats["ties_settled"] for result in results)
     assert len({tuple(sorted(result.model.structure.edges)) for result in results}) == 1
     assert len({result.bounds.primal_bound for result in results}) == 1
@@ -93,7 +94,10 @@ def test_ties_are_settled_by_the_canonical_rule(seed: int) -> None:
 def test_a_run_goes_on_with_another_number_of_threads_each_time(tmp_path: Path, alone: mm.Result) -> None:
     for sessions, threads in enumerate((1, 3, 2, 1, 4, 2) * 20):
         result = solve(
-            larger(), tmp_path, threads=threads, options={"branching": "dual", "node_limit": 25 + sessions % 2}
+            larger(),
+            tmp_path,
+            threads=threads,
+            options={"branching": "dual", "node_limit": 25 + sessions % 2, "helpers": "threads"},
         )
         found = proved(larger(), tmp_path)
         assert found.overstated <= 1e-9 * max(1.0, abs(found.bound))
@@ -109,7 +113,9 @@ def test_a_run_goes_on_with_another_number_of_threads_each_time(tmp_path: Path, 
 def test_rows_that_were_dropped_for_memory_are_made_again_by_whoever_needs_them(
     alone: mm.Result, tmp_path: Path
 ) -> None:
-    result = solve(larger(), tmp_path, threads=3, options={"memory_limit": 20_000, "branching": "dual"})
+    result = solve(
+        larger(), tmp_path, threads=3, options={"memory_limit": 20_000, "branching": "dual", "helpers": "threads"}
+    )
     assert result.stats["families_dropped"] > 5
     assert result.stats["families_remade"] > 5
     assert result.bounds.primal_bound == pytest.approx(alone.bounds.primal_bound, rel=1e-12)
@@ -130,7 +136,7 @@ def test_what_one_thread_fails_with_ends_the_run_and_is_raised(
 
     monkeypatch.setattr(Search, "look_at", failing)
     with pytest.raises(type(error), match=str(error.args[0])):
-        solve(larger(), tmp_path, threads=3)
+        solve(larger(), tmp_path, threads=3, options={"helpers": "threads"})
     assert not alive()
     monkeypatch.undo()
     assert solve(larger(), tmp_path, threads=2).termination_status is mm.TerminationStatus.OPTIMAL
@@ -148,7 +154,7 @@ def test_a_disk_that_is_full_ends_the_run_with_what_there_is(tmp_path: Path, mon
         return write(self, *record)
 
     monkeypatch.setattr(TreeFile, "write", filling)
-    result = solve(larger(), tmp_path, threads=3, options={"branching": "dual"})
+    result = solve(larger(), tmp_path, threads=3, options={"branching": "dual", "helpers": "threads"})
     assert result.termination_status is mm.TerminationStatus.INTERRUPTED
     assert "No space left" in result.raw_status
     assert not alive()
@@ -160,7 +166,9 @@ def test_news_come_from_the_thread_that_called(alone: mm.Result) -> None:
     def hear(event: object) -> None:
         callers.add(threading.get_ident())
 
-    result = mm.solve(larger(), BRANCH, threads=4, callback=hear, starts=[], options={"heuristic": 0.0})
+    result = mm.solve(
+        larger(), BRANCH, threads=4, callback=hear, starts=[], options={"heuristic": 0.0, "helpers": "threads"}
+    )
     assert callers == {threading.get_ident()}
     assert result.bounds.primal_bound == pytest.approx(alone.bounds.primal_bound, rel=1e-12)
 
@@ -175,7 +183,7 @@ def hard() -> mm.SoftMarginStructure:
 
 def test_all_threads_end_at_the_limit(tmp_path: Path) -> None:
     begin = time.monotonic()
-    result = solve(hard(), tmp_path, threads=3, time_limit=8.0)
+    result = solve(hard(), tmp_path, threads=3, time_limit=8.0, options={"helpers": "threads"})
     assert time.monotonic() - begin < 12.0
     assert result.termination_status is mm.TerminationStatus.TIME_LIMIT
     assert not alive()
@@ -187,7 +195,7 @@ def test_all_threads_stop_when_the_caller_says_so() -> None:
     def hear(event: object) -> bool:
         return event.nodes is not None and event.nodes > 40
 
-    result = mm.solve(hard(), BRANCH, threads=3, callback=hear, time_limit=60.0)
+    result = mm.solve(hard(), BRANCH, threads=3, callback=hear, time_limit=60.0, options={"helpers": "threads"})
     assert result.termination_status is mm.TerminationStatus.INTERRUPTED
     assert not alive()
 

@@ -141,7 +141,7 @@ class MarginTerm:
         return self.upper - self._pass(x)[0]
 
     def cuts(self, x: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
-        """Values at `x`, and supergradients of all groups or of those that `wanted` picks by the values."""
+        """Values at `x`, and supergradients of all groups or of those that `wanted` picks, in its order."""
         from ._gradient_kernels import margin_gradients, number_kinds
 
         loss, intercept, below, nearest, found = self._pass(x)
@@ -150,7 +150,7 @@ class MarginTerm:
         active = np.concatenate([below[part] for part in found])
         rival = np.concatenate([nearest[part] for part in found])
         ends = np.searchsorted(self._group[active], np.arange(self._n_groups + 1))
-        if len(groups) < self._n_groups:
+        if wanted is not None:  # in whatever order they are wanted, even if these are all
             places = np.concatenate([np.arange(0), *(np.arange(ends[g], ends[g + 1]) for g in groups)])
             active, rival = active[places], rival[places]
             ends = np.concatenate([[0], np.cumsum(ends[groups + 1] - ends[groups])])

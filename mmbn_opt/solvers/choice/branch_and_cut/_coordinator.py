@@ -4,12 +4,10 @@ import heapq
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from importlib.metadata import version
 
 import numpy as np
 
 from ...._budget import Budget, now
-from ....programs.tree_log import TreeLog
 from ....programs.tree_relocation import Relocation
 from ....results.status import TerminationStatus
 from ...ending import Tolerances
@@ -26,11 +24,14 @@ logger = logging.getLogger(__name__)
 LONG_SEC, SHORT_SEC = 5.0, 0.5
 """How long a packet is searched: long where there are boxes for all, short where some wait for boxes."""
 
-PACKET_BOXES = 16
-"""Boxes of a packet at most."""
+PACKET_BOXES, MOST_PACKET_BOXES = 16, 1000
+"""Boxes of a packet at first, and at most: as many as are looked at in its time, so that the best come first."""
 
 AHEAD = 1.5
 """Packets that are out at most, as a multiple of those that can be worked on."""
+
+ANSWER_SEC = 0.3
+"""How long an answer may take to come."""
 
 LOOK_SEC = 0.05
 """How often the clock is looked at while no answer comes."""
@@ -77,17 +78,8 @@ class Coordinator:
         self.packets = self.packets_here = 0
         self.alone = False
         self._seen = now()
-        proof, log = search.proof, search.proof.log
-        naming = log or TreeLog(lambda kind, payload: -1)
-        names, _ = naming.name(proof.store, binding)
-        points = {p.number: (p.columns, p.values) for p in proof.store.points.values() if p.number >= 0}
-        used = np.unique(names.points).tolist()
-        program = replace(search.program, primal_heuristic=None)
-        self._task = Task(
-            version("mmbn-opt"), program, search.pool.n_groups, gap, search.rule, search.settings, tolerances, constant,
-            search.incumbent.settles, search.root_value, search.root_allowed, names,
-            {number: points[number] for number in used}, list(naming.others), naming.n_points, log is not None,
-        )  # fmt: skip
+        self._packet_boxes = PACKET_BOXES
+        self._task = Task.of(search, binding, gap, tolerances, constant)
 
     def run(self) -> Iterator[None]:
         """Search to the end; yields often."""
@@ -139,7 +131,7 @@ class Coordinator:
 
     def _search_here(self) -> None:
         """One packet, by this process."""
-        boxes = self._best(PACKET_BOXES)
+        boxes = self._best(self._packet_boxes)
         if boxes:
             packet = Packet(boxes, min(LONG_SEC, self._budget.left()), self._incumbent.choice)
             self._take(boxes, search_packet(self._task, packet, self._search.check))
@@ -150,8 +142,9 @@ class Coordinator:
         wanted = int(AHEAD * slots + 0.5) - len(self._out)
         if wanted <= 0:
             return
-        boxes = self._best(min(wanted * PACKET_BOXES, max(wanted, len(self._heap) // 2)))
+        boxes = self._best(min(wanted * self._packet_boxes, max(wanted, len(self._heap) // 2)))
         seconds = LONG_SEC if len(self._heap) >= wanted else SHORT_SEC
+        seconds = min(seconds, max(self._budget.left() - ANSWER_SEC, ANSWER_SEC))  # what is told too late is lost
         choice = self._incumbent.choice
         for first in range(min(wanted, len(boxes))):
             packet = boxes[first::wanted]
@@ -183,14 +176,12 @@ class Coordinator:
         with ledger.lock:
             first = ledger.next_number
             if ledger.log is not None:
-
-                def relocated(points: int, others: int) -> Callable[..., bytes]:
-                    return Relocation(first, task.n_points, len(task.others), points, others).record
-
-                ledger.log.adopt(answer.records, relocated)
+                numbers = ledger.log.numbers_for(answer.records)
+                move = Relocation(first, task.n_points, len(task.others), *numbers).record
+                ledger.log.adopt(answer.records, move)
             for box in boxes:
                 del ledger.taken[box.number]
-            shift = Relocation(first, 0, 0, 0, 0)
+            shift = Relocation(first)
             for box in answer.open_boxes:
                 self._open(replace(box, number=shift.box(box.number)))
             ledger.number_from(max(ledger.next_number, first + answer.made))
@@ -198,6 +189,9 @@ class Coordinator:
             for what, count in answer.counts.items():
                 ledger.count(what, count)
         tally = answer.tally
+        if answer.seconds > 0.0:
+            sized = int(LONG_SEC * tally["nodes"] / answer.seconds)
+            self._packet_boxes = min(max(PACKET_BOXES, sized), MOST_PACKET_BOXES)
         self._search.tally.add(
             nodes=int(tally["nodes"]), children=int(tally["children"]), pivots=int(tally["pivots"]), work=tally["work"]
         )

@@ -42,6 +42,12 @@ class Crew:
         self._size, self._over = size, over
         self.error: BaseException | None = None
 
+    def call(self) -> None:
+        """Nothing has to be made ready."""
+
+    def close(self) -> None:
+        """Nothing has to be let go."""
+
     def check(self) -> None:
         """Raise what a helper failed with."""
         if self.error is not None:

@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from threading import Condition
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from ...journal import Ended
 from ._keeping import Keeper
 from ._pool import Recipe, RowPool, Slots
 
-__all__ = ["Family", "Frontier", "Waiting", "Written"]
+__all__ = ["Family", "Frontier", "Parted", "Waiting", "Written"]
 
 
 class Written(NamedTuple):
@@ -61,6 +61,9 @@ _NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
 Waiting = tuple[float, int, int, Family]
 """Bound, number, place in the family, family."""
 
+Parted = tuple[int, float, int, int]
+"""Number, bound, where its parent was parted in the tree file or -1, and depth."""
+
 
 class Frontier:
     """Boxes that wait, for any number of searchers.
@@ -81,6 +84,8 @@ class Frontier:
         Boxes that were put away so.
     busy : int
         Boxes that were popped and are not done.
+    away : int
+        Boxes of the tree that others search.
     """
 
     def __init__(self, pool: RowPool, row_limit: int, keeper: Keeper | None, box_limit: int = 10**9) -> None:
@@ -92,7 +97,7 @@ class Frontier:
         self.deep = 0
         self._heap: list[Waiting] = []
         self._lock = Condition()
-        self.busy = 0
+        self.busy = self.away = 0
         self.dropped = 0
         self.remade = 0
 
@@ -101,13 +106,51 @@ class Frontier:
 
     def resume(self, ledger: TreeLedger, origins: Mapping[int, Origin], slots: Slots) -> None:
         """The open boxes of a tree that was written before; `slots` are the rows of the root."""
-        families: dict[int, Family] = {}
-        for number, value in ledger.values():
-            place, depth = origins[number].place, origins[number].depth
-            self._heap.append((value, number, 0, _written(families, place, depth, value, slots)))
-        if -1 in families:
-            self._pool.hold(slots)
-        heapq.heapify(self._heap)
+        boxes = ((n, value, origins[n].place, origins[n].depth) for n, value in ledger.values())
+        self.take_in(boxes, slots)
+
+    def take_in(self, boxes: Iterable[Parted], slots: Slots) -> None:
+        """Boxes that were made elsewhere; those that are in no file start from the rows of the root, which are `slots`.
+
+        Who searched them lets go of them.
+        """
+        with self._lock:
+            families: dict[tuple[int, int], Family] = {}
+            for number, value, place, depth in boxes:
+                heapq.heappush(self._heap, (value, number, 0, _written(families, place, depth, value, slots)))
+            for place, _ in families:
+                if place < 0:
+                    self._pool.hold(slots)
+            self._keep_few()
+            self._lock.notify_all()
+
+    def deal(self, count: int) -> list[list[Parted]]:
+        """So many piles of waiting boxes for others, each as good as what stays; they are away from here on."""
+        with self._lock:
+            self._heap.sort()
+            piles = [self._heap[which :: count + 1] for which in range(count + 1)]
+            self._heap = piles.pop(0)
+            self.away += sum(map(len, piles))
+            return [self._let_go(pile) for pile in piles]
+
+    def give_back(self, numbers: Collection[int]) -> list[int]:
+        """Let go of those of the boxes that wait here; their numbers."""
+        with self._lock:
+            mine = [waiting for waiting in self._heap if waiting[1] in numbers]
+            self._heap = [waiting for waiting in self._heap if waiting[1] not in numbers]
+            heapq.heapify(self._heap)
+            return [number for number, *_ in self._let_go(mine)]
+
+    def _let_go(self, boxes: list[Waiting]) -> list[Parted]:
+        for *_, family in boxes:
+            self._one_less(family)
+        return [(number, value, family.place, family.depth + 1) for value, number, _, family in boxes]
+
+    def are_away(self, count: int) -> None:
+        """So many boxes of the tree are searched by others."""
+        with self._lock:
+            self.away = count
+            self._lock.notify_all()
 
     def push(self, family: Family, bounds: FloatArray, numbers: list[int]) -> None:
         """Boxes of a family, whose rows are held from here on."""
@@ -118,8 +161,7 @@ class Frontier:
                 heapq.heappush(self._heap, (bound, number, place, family))
             if self._pool.n_rows > self._row_limit:
                 self._drop_rows()
-            if len(self._heap) > self._next_look and self._keeper is not None:
-                self._put_away()
+            self._keep_few()
             self._lock.notify_all()
 
     def pop(self) -> Waiting | None:
@@ -139,9 +181,21 @@ class Frontier:
 
     @property
     def exhausted(self) -> bool:
-        """Whether no box waits and nobody is at one."""
+        """Whether no box waits and nobody is at one, here or elsewhere."""
         with self._lock:
-            return not self._heap and not self.busy and math.isinf(self._ledger.deep_least)
+            return not (self._heap or self.busy or self.away) and math.isinf(self._ledger.deep_least)
+
+    @property
+    def least(self) -> float:
+        """Least bound of the boxes that wait in memory."""
+        with self._lock:
+            return self._heap[0][0] if self._heap else math.inf
+
+    @property
+    def hungry(self) -> bool:
+        """Whether nothing waits."""
+        with self._lock:
+            return not self._heap and math.isinf(self._ledger.deep_least)
 
     def wait(self, seconds: float) -> None:
         """Until boxes come or go, or so long."""
@@ -201,6 +255,15 @@ class Frontier:
             family.rows = self._pool.put_away(family.rows)
             self.dropped += 1
 
+    @property
+    def most(self) -> float:
+        """Boxes that may be in memory before some wait on the disk; inf where there is none for them."""
+        return math.inf if self._keeper is None else self._box_limit
+
+    def _keep_few(self) -> None:
+        if len(self._heap) > self._next_look and self._keeper is not None:
+            self._put_away()
+
     def _put_away(self) -> None:
         """Let the weaker half of the boxes wait on the disk, as far as their rows are written."""
         self._heap.sort()
@@ -226,18 +289,18 @@ class Frontier:
     def _bring_back(self) -> None:
         """Boxes that waited on the disk, the best of all among them."""
         boxes = self._ledger.bring_back(max(1, self._box_limit // 8))
-        families: dict[int, Family] = {}
+        families: dict[tuple[int, int], Family] = {}
         for value, number, place, depth in boxes[["value", "number", "place", "depth"]].tolist():
             family = _written(families, place, depth + 1, value, _NO_ROWS)
             heapq.heappush(self._heap, (value, number, 0, family))
 
 
-def _written(families: dict[int, Family], place: int, depth: int, value: float, slots: Slots) -> Family:
-    """The family of a box whose parent was parted at a place of the tree file; at the root `slots` are its rows."""
-    family = families.get(place)
+def _written(families: dict[tuple[int, int], Family], place: int, depth: int, value: float, slots: Slots) -> Family:
+    """The family of a box whose parent was parted at a place of the tree file; without one `slots` are its rows."""
+    family = families.get((place, depth))
     if family is None:
         rows = slots if place < 0 else Written(place)
-        family = families[place] = Family(rows, np.zeros(0, dtype=np.int8), None, depth - 1, 0, value, place)
+        family = families[place, depth] = Family(rows, np.zeros(0, dtype=np.int8), None, depth - 1, 0, value, place)
     family.open_boxes += 1
     family.least = min(family.least, value)
     return family

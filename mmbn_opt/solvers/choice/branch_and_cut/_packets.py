@@ -1,7 +1,9 @@
 """A packet of open boxes, searched for a while by a process that knows nothing of the rest of the tree."""
 
+import pickle
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,6 @@ from ....programs.tree_log import Record, TreeLog
 from ....programs.tree_proof import TreeProof
 from ....programs.tree_records import Kind, RowNames
 from ....programs.tree_relocation import NEW_BOXES
-from ....programs.tree_replay import Origin
 from ....programs.tree_rows import Point
 from ...ending import Tolerances
 from ._incumbent import Incumbent
@@ -26,9 +27,9 @@ from ._search import Search
 from ._settings import Branching, SearchSettings
 from .clusters import ClusterSeparator
 
-__all__ = ["Answer", "OpenBox", "Packet", "Task", "search_packet"]
+__all__ = ["Answer", "Bench", "OpenBox", "Packet", "Task", "packed_size", "search_packet"]
 
-MOST_BOXES = 4000
+MOST_BOXES = 20_000
 """Open boxes with which a packet is handed back at once."""
 
 
@@ -83,6 +84,21 @@ class Task:
     n_points: int
     written: bool
 
+    @classmethod
+    def of(cls, search: Search, binding: Slots, gap: float, tolerances: Tolerances, constant: float) -> "Task":
+        """Of the tree of a search, with the rows that bind at its root and the gap there."""
+        proof, log = search.proof, search.proof.log
+        naming = log or TreeLog(lambda kind, payload: -1)
+        names, _ = naming.name(proof.store, binding)
+        points = {p.number: (p.columns, p.values) for p in proof.store.points.values() if p.number >= 0}
+        used = np.unique(names.points).tolist()
+        program = replace(search.program, primal_heuristic=None)
+        return cls(
+            version("mmbn-opt"), program, search.pool.n_groups, gap, search.rule, search.settings, tolerances, constant,
+            search.incumbent.settles, search.root_value, search.root_allowed, names,
+            {number: points[number] for number in used}, list(naming.others), naming.n_points, log is not None,
+        )  # fmt: skip
+
     def root_rows(self, pool: RowPool) -> Slots:
         """The rows of the root, made anew."""
         cuts = pool.named_cuts(self.root, lambda number: Point(*self.points[number], number))
@@ -114,6 +130,91 @@ class Answer:
     records: list[Record] = field(repr=False)
     tally: dict[str, float]
     counts: dict[str, int]
+    seconds: float
+
+
+class Bench:
+    """A searcher of boxes that were made elsewhere.
+
+    Parameters
+    ----------
+    task : Task
+    check : callable
+        Called between kernels; may end the search of a box by raising.
+
+    Attributes
+    ----------
+    search : Search
+    ledger : TreeLedger
+        Of the boxes that are here; new ones are numbered from `NEW_BOXES` on.
+    rows : int array
+        Rows of the root.
+    better : list of int arrays
+        Better choices than those told, as they were found.
+    records : list of Record
+        What was proved.
+    """
+
+    def __init__(self, task: Task, check: Callable[[], None]) -> None:
+        program = task.program
+        term = None if program.term is None else program.term.regrouped(task.n_groups, 1)
+        proof = TreeProof(program, term)
+        hub = find_hub(proof.offsets, program.parents)
+        linked = hub is not None and program.A.shape[0] > 0
+        pool = RowPool(program, term, ClusterSeparator(proof.offsets, program.parents, hub if linked else None), proof)
+        self.better: list[NDArray[np.intp]] = []
+        self.records: list[Record] = []
+        self._incumbent = Incumbent(
+            pool, task.constant, task.tolerances, lambda x, loss: self.better.append(program.choice(x)), Budget(),
+            task.settles,
+        )  # fmt: skip
+
+        def keep(kind: Kind, payload: bytes) -> int:
+            if task.written:
+                self.records.append((kind, payload))
+            return -1
+
+        log = TreeLog(keep, task.n_points, task.others)
+        self.ledger = TreeLedger()
+        self.ledger.taken.clear()
+        self.ledger.number_from(NEW_BOXES)
+        proof.begin_at(task.value, task.allowed.copy(), log)
+        proof.go_on(self.ledger, log)
+        if not task.written:
+            self.ledger.log = None
+        self.search = Search(program, pool, proof, task.settings, self._incumbent, check, task.rule, helps=True)
+        self.rows = task.root_rows(pool)
+        self.search.start(self.rows, task.gap)
+
+    def know(self, choice: NDArray[np.intp] | None) -> None:
+        """A choice that was found elsewhere."""
+        if choice is not None:
+            known = len(self.better)
+            self._incumbent.offer(self.search.program.vector(choice))
+            del self.better[known:]
+
+    def take_in(self, boxes: list[OpenBox]) -> None:
+        """Boxes are open here."""
+        size, following = self.search.program.n_columns, self.ledger.next_number
+        for box in boxes:
+            self.ledger.put_back(box.number, box.value, np.unpackbits(box.bits, count=size).astype(bool))
+        self.ledger.number_from(following)
+        self.search.frontier.take_in(((box.number, box.value, -1, box.depth) for box in boxes), self.rows)
+
+    @property
+    def settles(self) -> bool:
+        """Whether ties are still to be settled."""
+        return self._incumbent.settles
+
+
+def packed_size(content: Any) -> int | None:
+    """Bytes that it takes to send something to another process; None where that cannot be done."""
+    buffers: list[pickle.PickleBuffer] = []
+    try:
+        head = pickle.dumps(content, protocol=5, buffer_callback=buffers.append)
+    except (pickle.PicklingError, AttributeError, TypeError):  # functions of a notebook, open files
+        return None
+    return len(head) + sum(buffer.raw().nbytes for buffer in buffers)
 
 
 def search_packet(task: Task, packet: Packet, check: Callable[[], None] = lambda: None) -> Answer:
@@ -123,50 +224,21 @@ def search_packet(task: Task, packet: Packet, check: Callable[[], None] = lambda
 
 
 def _searched(task: Task, packet: Packet, check: Callable[[], None]) -> Answer:
-    program, budget = task.program, Budget(packet.seconds)
-    term = None if program.term is None else program.term.regrouped(task.n_groups, 1)
-    proof = TreeProof(program, term)
-    hub = find_hub(proof.offsets, program.parents)
-    linked = hub is not None and program.A.shape[0] > 0
-    pool = RowPool(program, term, ClusterSeparator(proof.offsets, program.parents, hub if linked else None), proof)
-    better: list[NDArray[np.intp]] = []
-    incumbent = Incumbent(
-        pool, task.constant, task.tolerances, lambda x, loss: better.append(program.choice(x)), Budget(), task.settles
-    )
-    if packet.choice is not None:
-        incumbent.resume(program.vector(packet.choice))
-    records: list[Record] = []
-
-    def keep(kind: Kind, payload: bytes) -> int:
-        if task.written:
-            records.append((kind, payload))
-        return -1
-
-    log = TreeLog(keep, task.n_points, task.others)
-    ledger = TreeLedger()
-    ledger.taken.clear()
-    for box in packet.boxes:
-        allowed = np.unpackbits(box.bits, count=program.n_columns).astype(bool)
-        ledger.put_back(box.number, box.value, allowed)
-    ledger.number_from(NEW_BOXES)
-    proof.begin_at(task.value, task.allowed.copy(), log)
-    proof.go_on(ledger, log)
-    if not task.written:
-        ledger.log = None
-    search = Search(program, pool, proof, task.settings, incumbent, check, task.rule, helps=True)
-    rows = task.root_rows(pool)
-    search.start(rows, task.gap)
-    frontier = search.frontier
-    frontier.resume(ledger, {box.number: Origin(-1, box.depth) for box in packet.boxes}, rows)
+    budget = Budget(packet.seconds)
+    bench = Bench(task, check)
+    bench.know(packet.choice)
+    bench.take_in(packet.boxes)
+    search, ledger, frontier = bench.search, bench.ledger, bench.search.frontier
     while (waiting := frontier.pop()) is not None:
         search.look_at(waiting)
         if budget.over() or len(frontier) > MOST_BOXES:
             break
     depths = frontier.depths()
     left = [OpenBox(number, value, depths[number], bits) for number, value, bits in ledger.boxes()]
-    tally = search.tally
+    tally, better = search.tally, bench.better
     return Answer(
-        left, ledger.closed, ledger.next_number - NEW_BOXES, better[-1] if better else None, incumbent.settles, records,
+        left, ledger.closed, ledger.next_number - NEW_BOXES, better[-1] if better else None, bench.settles,
+        bench.records,
         {"nodes": tally.nodes, "children": tally.children, "pivots": tally.pivots, "work": tally.work},
-        dict(ledger.counts),
+        dict(ledger.counts), budget.elapsed(),
     )  # fmt: skip

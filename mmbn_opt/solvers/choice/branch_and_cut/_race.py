@@ -1,7 +1,7 @@
 """Two trees from one root, one after the other: who has the better bound after the same work goes on alone."""
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 
 from ._search import Search
 from ._settings import Branching
@@ -19,6 +19,9 @@ LEAST_BOXES = 12
 
 LAP_SHARE = 0.03
 """Share of a limit, at a step a nanosecond, that each of the two may take beyond `LEAST_BOXES`."""
+
+LARGE_BOX_WORK = 3e7
+"""Steps a box from which on a lap is worth helping with."""
 
 NEAR = 0.5
 """Share of the gap at the root: a first tree that has closed so much ends soon, and the second is left out."""
@@ -44,7 +47,9 @@ class Race:
     kept : callable
         Told of the search that goes on alone.
     helped : callable
-        A block in which others search the tree of a search too.
+        A block in which others search the tree of the search that goes on.
+    lap_helped : callable
+        The same while two race and boxes are large; small ones are searched by one, so that equal runs keep the same.
     finish : callable or None
         Goes on with the boxes of the search that was kept in another way.
 
@@ -62,10 +67,11 @@ class Race:
         root: float,
         kept: Callable[[Search], None],
         helped: Callable[[Search], AbstractContextManager[object]],
+        lap_helped: Callable[[Search], AbstractContextManager[object]],
         finish: Callable[[Search, Iterator[None]], Iterator[None]] | None,
     ) -> None:
         self._enter, self._rules, self._root, self._kept, self._helped = enter, rules, root, kept, helped
-        self._finish = finish
+        self._lap_helped, self._finish = lap_helped, finish
         self._lap_work = float("inf") if time_limit is None else LAP_SHARE * 1e9 * time_limit
         self._dropped: list[tuple[int, int, int]] = []
         self._decided = False
@@ -105,7 +111,11 @@ class Race:
                 if second.proof.bound - root > LEAD * (first.proof.bound - root):
                     first, boxes = second, others
             self._keep(first)
-        yield from self._finish(first, boxes) if self._finish else self._lap(first, boxes, lambda one: False)
+        if self._finish:
+            yield from self._finish(first, boxes)
+            return
+        with self._helped(first):
+            yield from boxes
 
     def _had_its_lap(self, search: Search) -> bool:
         nodes, work = search.tally.nodes, search.tally.work
@@ -116,11 +126,16 @@ class Race:
         self, search: Search, boxes: Iterator[None], enough: Callable[[Search], bool]
     ) -> Generator[None, None, bool]:
         """Search until it is enough; whether that was to the end."""
-        with self._helped(search):
+        with ExitStack() as until_enough:
+            helped = False
             for _ in boxes:
                 yield
                 if enough(search):
                     return False
+                nodes, work = search.tally.nodes, search.tally.work
+                if not helped and nodes >= LEAST_BOXES and work > LARGE_BOX_WORK * nodes:
+                    helped = True
+                    until_enough.enter_context(self._lap_helped(search))
         return True
 
     def settle(self) -> None:

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,16 +16,20 @@ from ....programs.tree_log import TreeStore
 from ....results.proof import Proof
 from ....results.status import TerminationStatus
 from ...base import Solver, SolverCallback, SolverResult
+from ...journal import Ended
 from ...workers import Workers
 from ._coordinator import Coordinator
 from ._crew import Crew
+from ._effort import making_steps
 from ._keeping import Keeper
+from ._packets import Task, packed_size
 from ._pool import RowPool
+from ._process_crew import ProcessCrew
 from ._race import Race
 from ._rehearsal import MANY_PARTS, rehearse
 from ._rooting import RootRun
 from ._search import Search
-from ._settings import WIDE_ROOT_GAP, Branching
+from ._settings import LARGE_BYTES, WIDE_ROOT_GAP, Branching
 
 __all__ = ["Run"]
 
@@ -42,7 +48,8 @@ class Run(RootRun):
         self._workers = workers
         self._finished_by = None if workers is None else self._by_workers
         self.race: Race | None = None
-        self._crew = Crew(solver.threads - 1, self.budget.over)
+        self._threads = Crew(solver.threads - 1, self.budget.over)
+        self._crew: Crew | ProcessCrew = self._threads
         self._coordinator: Coordinator | None = None
         self._next_report = REPORT_SEC
 
@@ -94,6 +101,7 @@ class Run(RootRun):
             rehearsal = rehearse(self.pool, self.incumbent.x, budget=self.budget, check=self.check)
         self._solve_root(rehearsal)
         if self._wants_more_groups():
+            self.check()
             self._write_root_bound()
             self._lay_out(self.more_groups, known=self.incumbent.x)
             self._solve_root(rehearsal)
@@ -120,8 +128,23 @@ class Run(RootRun):
             rules = ("dual",)
         return self._begin_tree(rules)
 
+    def _hire(self) -> None:
+        """Decide who helps with the tree."""
+        threads, settings = self.solver.threads, self.settings
+        if threads == 1 or self._workers is not None or settings.helpers == "threads":
+            return
+        size = packed_size(replace(self.program, primal_heuristic=None))
+        if size is None or (settings.helpers == "auto" and size > LARGE_BYTES):
+            return
+        self.settings = replace(settings, memory_limit=settings.memory_limit // threads)
+        self._crew = ProcessCrew(threads - 1, self.budget.over, self._task)
+
+    def _task(self, search: Search) -> Task:
+        return Task.of(search, self._binding, self._gap, self.tolerances, self.tree.constant)
+
     def _go_on(self, keeper: Keeper) -> str:
         """Take the tree up where it was left."""
+        self._hire()
         replay = keeper.replay
         assert replay.n_groups is not None
         assert replay.root is not None
@@ -148,27 +171,32 @@ class Run(RootRun):
         replay.origins.clear()
         others = iter([search])
         self.race = Race(
-            lambda rule: next(others, None) or self._searcher(self._spare, rule), rules, self.budget.limit, start.value,
-            self._kept, self._helped, self._finished_by,
+            lambda rule: next(others, None) or self._second_searcher(self._spare, rule), rules, self.budget.limit,
+            start.value, self._kept, self._helped, self._lap_helped, self._finished_by,
         )  # fmt: skip
         return self._search_tree()
 
     def _begin_tree(self, rules: tuple[Branching, ...]) -> str:
         """Search by one rule, or by the better one of two."""
+        self.check()
+        height, width = self.program.n_nodes + len(self._binding), int(np.count_nonzero(self.tree.allowed))
+        if self.budget.left() < 1e-9 * making_steps(height, width):
+            raise Ended(TerminationStatus.TIME_LIMIT, "time limit: too little is left to begin a tree")
+        self._hire()
         self._spare = self.pool.fork() if len(rules) > 1 else self.pool
         for pool in {id(pool): pool for pool in (self.pool, self._spare)}.values():
             self._write_root(pool, rules[0] if len(rules) == 1 else None)
-        pools = iter((self.pool, self._spare))
+        makers = iter((partial(self._searcher, self.pool), partial(self._second_searcher, self._spare)))
         self.race = Race(
-            lambda rule: self._searcher(next(pools), rule), rules, self.budget.limit, self.tree.value, self._kept,
-            self._helped, self._finished_by,
+            lambda rule: next(makers)(rule), rules, self.budget.limit, self.tree.value, self._kept,
+            self._helped, self._lap_helped, self._finished_by,
         )  # fmt: skip
         return self._search_tree()
 
     def _search_tree(self) -> str:
         """To the end, or to a limit."""
         assert self.race is not None
-        with closing(self.race.run()) as boxes:  # so that nobody searches on when it is left
+        with closing(self._crew), closing(self.race.run()) as boxes:  # so that nobody searches on when it is left
             for _ in boxes:
                 self.incumbent.tell()
                 if self.budget.elapsed() >= self._next_report:
@@ -200,12 +228,17 @@ class Run(RootRun):
 
     def check(self) -> None:
         """Raise `Ended` when the caller wants to stop or the time is up, and what a helper failed with."""
+        self._threads.check()
         self._crew.check()
         super().check()
 
     def _helped(self, search: Search) -> AbstractContextManager[None]:
-        """A block in which all threads search a tree."""
+        """A block in which all search a tree."""
         return self._crew.helping(search, self.check)
+
+    def _lap_helped(self, search: Search) -> AbstractContextManager[None]:
+        """The same by threads, which are there at once."""
+        return self._threads.helping(search, self.check)
 
     def _searcher(self, pool: RowPool, rule: Branching) -> Search:
         """A search from the root."""
@@ -213,6 +246,11 @@ class Run(RootRun):
         search = Search(self.program, pool, pool.proof, self.settings, self.incumbent, self.check, rule, self.keeper)
         search.start(self._binding, self._gap)
         return search
+
+    def _second_searcher(self, pool: RowPool, rule: Branching) -> Search:
+        """A search that races with the first: whoever is to help with the better one makes ready meanwhile."""
+        self._crew.call()
+        return self._searcher(pool, rule)
 
     def _write_root(self, pool: RowPool, rule: Branching | None) -> None:
         """What the tree of a pool begins with, and the rule of branching, once it is decided."""
@@ -262,6 +300,7 @@ class Run(RootRun):
             "families_remade": 0 if search is None else search.frontier.remade,
             "packets": 0 if self._coordinator is None else self._coordinator.packets,
             "packets_here": 0 if self._coordinator is None else self._coordinator.packets_here,
+            "boxes_by_processes": self._crew.boxes if isinstance(self._crew, ProcessCrew) else 0,
             "boxes_put_away": 0 if search is None else search.frontier.deep,
             "engine": self.solver.name,
             "groups": self.pool.n_groups,

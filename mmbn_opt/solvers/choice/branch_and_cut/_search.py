@@ -90,8 +90,7 @@ class Search:
 
     def start(self, slots: Slots, gap: float) -> None:
         """Build the root tableau from the rows that bind at the root."""
-        n_nodes = self.program.n_nodes
-        perturbation = max(1e-3 * gap / n_nodes, 1e-9)
+        perturbation = max(1e-3 * gap / self.program.n_nodes, 1e-9)
         self._workspace = Workspace()
         self._hub = find_hub(self.proof.offsets, self.program.parents)
         small = self.program.n_columns <= SMALL_COLUMNS
@@ -99,6 +98,7 @@ class Search:
         self._strong = strong if strong is not None else (16 if small else 4)
         self._strong_depth = depth if depth is not None else (10**9 if small else 2)
         self.root_value, self.root_allowed = self.proof.value, self.proof.allowed.copy()
+        self.root_rows = slots
         self.pool.hold(slots)
         self._costs = Costs.perturbed(self.program, self.proof.allowed, perturbation, self.settings.seed)
         row_limit = max(self.settings.memory_limit // (8 * self.program.n_columns), 2 * len(slots))
@@ -181,7 +181,7 @@ class Search:
         found = tableau_of(self.pool, self.proof.allowed, rows, basis, self._costs, extra_rows=self._room)
         if found is None:
             return self._from_root()
-        self._worked(making_steps(found))
+        self._worked(making_steps(found.height, found.width))
         return found
 
     def _worked(self, steps: float) -> None:
@@ -194,7 +194,7 @@ class Search:
             return self._root.copy_for(self.proof.allowed, extra_rows=self._room)
         tableau = self._root.copy_for(self.proof.allowed, extra_rows=self._room + len(rows))
         tableau.add_rows(self.pool, np.setdiff1d(rows, tableau.slots()))
-        self._worked(making_steps(tableau))
+        self._worked(making_steps(tableau.height, tableau.width))
         return tableau
 
     def _expand(self, tableau: Tableau, depth: int) -> None:

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from ....exceptions import InputError
 from ...base import Solver
 
-__all__ = ["WIDE_ROOT_GAP", "Branching", "SearchSettings", "few_groups", "many_groups"]
+__all__ = ["LARGE_BYTES", "WIDE_ROOT_GAP", "Branching", "SearchSettings", "few_groups", "many_groups"]
 
 WIDE_ROOT_GAP = 0.05
 """As a share of the objective: from there on more groups are used."""
@@ -15,8 +15,14 @@ WIDE_ROOT_GAP = 0.05
 MANY_SAMPLES = 1800
 """Above, a pass over the samples costs more than a pivot, and few rounds of many cuts cost less than many of few."""
 
+LARGE_BYTES = 200_000_000
+"""Of a program: above, threads share it, whose long passes seldom wait for each other."""
+
 Branching = Literal["dual", "mixture"]
 """How the node to branch on is chosen."""
+
+
+HELPERS = ("auto", "processes", "threads")
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,10 @@ class SearchSettings:
         The node to branch on: by one dual step of the tableau, confirmed by the children of some nodes ("dual"); by
         what its mixture of columns is worth ("mixture"); or both for a while, see `_race`. Without a concave term
         mixtures are worth nothing, and "dual" it is.
+    helpers : {"auto", "processes", "threads"}
+        What searches beside the first of several threads: processes, each with a share of the boxes and of the memory,
+        or threads of this one, which wait for each other where boxes are small. "auto": processes up to
+        `LARGE_BYTES` of tables.
     heuristic : float
         Times the heuristic's usual share of the work; less where a good start leaves it little to find.
     """
@@ -61,6 +71,7 @@ class SearchSettings:
     seed: int = 0
     branching: Branching | Literal["race"] = "race"
     heuristic: float = 1.0
+    helpers: Literal["auto", "processes", "threads"] = "auto"
 
     @classmethod
     def of(cls, solver: Solver, options: Mapping[str, Any], others: tuple[str, ...]) -> Self:
@@ -69,7 +80,11 @@ class SearchSettings:
         if unknown := sorted(set(options) - known):
             every = ", ".join(sorted(known | set(others)))
             raise InputError(f"{solver.name} has no option {', '.join(unknown)}; known: {every}.")
-        return cls(**{"seed": solver.seed, **options})
+        settings = cls(**{"seed": solver.seed, **options})
+        for name, known_values in (("branching", (*get_args(Branching), "race")), ("helpers", HELPERS)):
+            if (value := getattr(settings, name)) not in known_values:
+                raise InputError(f"{name} must be one of {', '.join(map(repr, known_values))}, got {value!r}.")
+        return settings
 
 
 def few_groups(n_parts: int) -> int:

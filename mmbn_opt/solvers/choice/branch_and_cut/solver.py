@@ -33,8 +33,9 @@ class BranchAndCut(Solver):
     first node at which they differ, whatever branched, began or helped. What is left of such ties is searched for in
     as many boxes as a quarter of those before, 40 at least; ``stats["ties_settled"]`` says whether that was enough.
 
-    With ``threads > 1`` so many threads search one tree (`_crew`). Which boxes they look at then hangs on their timing;
-    the optimum does not, nor the canonical structure.
+    With ``threads > 1`` so many processors search one tree: processes that it starts (`_process_crew`), or threads
+    where the program is large or cannot be sent (`_crew`). Which boxes they look at then hangs on their timing; the
+    optimum does not, nor the canonical structure.
 
     Options: ``groups`` (48; 96 to 400 where the gap at the root is wide or merged samples are many), ``root_rounds``
     (1000), ``node_limit``, and the fields of `SearchSettings`.

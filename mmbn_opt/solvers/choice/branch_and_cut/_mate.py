@@ -1,0 +1,218 @@
+"""A process that searches a share of a tree, and tells the process that owns it what became of the boxes."""
+
+import os
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...._budget import now
+from ....programs.tree_log import Record
+from ....results.status import TerminationStatus
+from ...hosting.link import EngineFailure
+from ...hosting.wire import read_message
+from ...hosting.worker import begin
+from ...journal import Ended
+from ._packets import Bench, OpenBox, Task
+
+__all__ = ["Boxes", "End", "GiveBack", "Known", "MateJob", "Report", "main"]
+
+REPORT_SEC = 0.5
+"""How often it is told what became of the boxes."""
+
+REPORT_SHARE = 0.05
+"""... or less often, where telling takes more than this share of the time."""
+
+
+@dataclass(frozen=True)
+class MateJob:
+    """What a process is called with; the task follows."""
+
+    threads: int = 1
+    verbose: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """To be searched from here on."""
+
+    boxes: list[OpenBox]
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The best choice known."""
+
+    choice: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class GiveBack:
+    """Boxes that another one is to search, as far as they are still open."""
+
+    numbers: frozenset[int]
+
+
+@dataclass(frozen=True)
+class End:
+    """Tell once more, and search nothing any more."""
+
+
+Order = Task | Boxes | Known | GiveBack | End
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What happened since the last one.
+
+    Parameters
+    ----------
+    new : list of OpenBox
+    gone, returned : list of int
+        Boxes that are open no more, or not here.
+    closed : float
+        Least value of all that was ever closed here.
+    choice : int array or None
+        A better one.
+    settles : bool
+    records : list of Record
+    tally, counts : dict
+    is_last : bool
+    """
+
+    new: list[OpenBox]
+    gone: list[int]
+    returned: list[int]
+    closed: float
+    choice: NDArray[np.intp] | None
+    settles: bool
+    records: list[Record] = field(repr=False)
+    tally: dict[str, float]
+    counts: dict[str, int]
+    is_last: bool
+
+
+class Mate:
+    """What the process does.
+
+    Parameters
+    ----------
+    task : Task
+    orders : SimpleQueue of Order
+    ending : Event
+        Set as soon as an `End` has come: a box is then left where it stands.
+    send : callable
+    """
+
+    def __init__(
+        self, task: Task, orders: "queue.SimpleQueue[Order]", ending: threading.Event, send: Callable[[object], None]
+    ) -> None:
+        self._orders, self._ending, self._send = orders, ending, send
+        self._bench = Bench(task, self._check)
+        self._told: set[int] = set()
+        self._told_tally = dict.fromkeys(("nodes", "children", "pivots", "work"), 0.0)
+        self._told_counts = dict(self._bench.ledger.counts)
+        self._whole = 0  # records up to the last box that was done
+        self._left: dict[int, int] = {}  # depth of a box that was left where it stood
+        self._next_report, self._changed = 0.0, False
+
+    def _check(self) -> None:
+        if self._ending.is_set():
+            raise Ended(TerminationStatus.INTERRUPTED, "")
+
+    def work(self) -> None:
+        """Until told to end."""
+        frontier = self._bench.search.frontier
+        while True:
+            while len(frontier) == 0 or not self._orders.empty():
+                if len(frontier) == 0 and self._changed:
+                    self._report()
+                if not self._obey(self._orders.get()):
+                    return
+            waiting = frontier.pop()
+            assert waiting is not None
+            value, number, _, family = waiting
+            bits = self._bench.ledger.bits(number)
+            try:
+                self._bench.search.look_at(waiting)
+            except Ended:
+                self._bench.ledger.put_down(number, value, bits)
+                self._left[number] = family.depth + 1
+                continue
+            self._whole, self._changed = len(self._bench.records), True
+            if now() >= self._next_report:
+                self._report()
+
+    def _obey(self, order: Order) -> bool:
+        """Whether to go on."""
+        match order:
+            case Boxes(boxes):
+                self._bench.take_in(boxes)
+                self._told.update(box.number for box in boxes)
+            case Known(choice):
+                self._bench.know(choice)
+            case GiveBack(numbers):
+                self._report(self._bench.search.frontier.give_back(numbers))
+            case End():
+                self._report(is_last=True)
+                return False
+        return True
+
+    def _report(self, returned: list[int] | None = None, *, is_last: bool = False) -> None:
+        begin = now()
+        bench, returned = self._bench, returned or []
+        ledger, tally = bench.ledger, bench.search.tally
+        for number in returned:
+            ledger.forget(number)
+        here = {number for number, _ in ledger.values()}
+        depths = bench.search.frontier.depths() | self._left
+        fresh = here - self._told
+        new = [
+            OpenBox(number, value, depths[number], bits) for number, value, bits in ledger.boxes() if number in fresh
+        ]
+        gone = list(self._told.difference(here, returned))
+        counted = {"nodes": tally.nodes, "children": tally.children, "pivots": tally.pivots, "work": tally.work}
+        counts = dict(ledger.counts)
+        records, bench.records[:] = bench.records[: self._whole], bench.records[self._whole :]
+        report = Report(
+            new, gone, returned, ledger.closed, bench.better[-1] if bench.better else None, bench.settles, records,
+            {what: counted[what] - before for what, before in self._told_tally.items()},
+            {what: count - self._told_counts.get(what, 0) for what, count in counts.items()}, is_last,
+        )  # fmt: skip
+        bench.better.clear()
+        self._told, self._told_tally, self._told_counts = here, counted, counts
+        self._whole, self._changed = 0, False
+        self._send(report)
+        self._next_report = now() + max(REPORT_SEC, (now() - begin) / REPORT_SHARE)
+
+
+def _listen(stream: BinaryIO, orders: "queue.SimpleQueue[Any]", ending: threading.Event) -> None:
+    try:
+        while True:
+            order = read_message(stream)
+            orders.put(order)
+            if isinstance(order, End):
+                ending.set()
+    except (EOFError, OSError):
+        os._exit(1)
+
+
+def main() -> None:
+    """Read a job, then orders, and send what happens."""
+    incoming, send = begin()
+    read_message(incoming)
+    orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    ending = threading.Event()
+    threading.Thread(target=_listen, args=(incoming, orders, ending), daemon=True).start()
+    try:
+        task = orders.get()
+        if isinstance(task, Task):
+            Mate(task, orders, ending, send).work()
+    except BaseException as error:
+        send(EngineFailure.of(error))
+    # Destructors of libraries have nothing to add and can hang.
+    os._exit(0)
