@@ -28,7 +28,7 @@ CONE_SECONDS, CONE_SECONDS_AN_ENTRY = 0.5, 2.5e-5
 """A cone solver has never ended sooner: a process of its own, the model, and ten iterations."""
 WARM_GAP = 1e-3
 """Relative gap at which the first-order method lets the interior point begin."""
-GOOD_GAP = 3e-3
+GOOD_GAP = 1e-2
 """Relative gap from which on the working set may begin."""
 NEARLY_GOOD_GAP = 5e-2
 UNDER_WAY = 10.0
@@ -36,7 +36,7 @@ UNDER_WAY = 10.0
 AHEAD, FURTHER_AHEAD = 9.0, 90.0
 """Iterations of an interior point whose time the proximal Newton method has before one on all samples begins: in
 general, and when its gap is already below `NEARLY_GOOD_GAP`."""
-LONGEST_WARM = 3.0
+LONGEST_WARM = 1.0
 """Seconds of the first-order method's first turn, at most."""
 QUICK = 0.5
 """Seconds of an iteration up to which the interior point goes first, with a floor alone, unless the first-order method

@@ -222,3 +222,30 @@ def test_first_passes_that_are_not_near_are_not_the_last_ones(gamma, monkeypatch
     answer = ConvexChainSolver(rel_gap=1e-6, time_limit=20.0).solve(problem.build())
     assert answer.termination_status is TerminationStatus.OPTIMAL
     assert answer.bounds.primal_bound == 0.0
+
+
+def two_tree(tree: mm.Structure) -> mm.Structure:
+    """Each feature hangs from its parent in the tree and from that one's parent."""
+    parents = [set(own) for own in tree.parents]
+    above = [own - {tree.class_index} for own in parents]
+    for own, upper in zip(parents, above, strict=True):
+        for parent in upper:
+            own |= above[parent]
+    return mm.Structure(tree.feature_names, tree.class_name, tuple(tuple(sorted(own)) for own in parents))
+
+
+@pytest.mark.parametrize("normalization", ["floor", "hybrid"])
+@pytest.mark.parametrize("gamma", [0.5, 5.0])
+def test_k_trees_are_solved_to_six_digits_and_their_optima_are_those_of_a_cone_solver(normalization, gamma):
+    data = relaxation(120, 5, 0.8).data
+    graph = two_tree(mm.tan_cmi(data))
+    assert graph.max_parents == 3
+    assert graph.is_renormalizable
+    problem = MaxMarginRelaxation(data, graph, gamma=gamma, normalization=normalization)
+    result = mm.solve(problem, "convex", rel_gap=1e-6)
+    other = mm.solve(problem, "clarabel", rel_gap=1e-8)
+    assert result.termination_status is TerminationStatus.OPTIMAL
+    assert result.certificate.ok
+    assert result.bounds.gap_rel <= 1e-6
+    assert result.bounds.primal_bound == pytest.approx(other.bounds.primal_bound, rel=2e-6)
+    assert result.bounds.dual_bound <= other.bounds.primal_bound + 1e-7 * abs(other.bounds.primal_bound)
