@@ -172,24 +172,29 @@ def _fields(content: Any) -> dict[str, Any]:
 _KINDS = {
     **dict.fromkeys(("key", "formulation", "solver", "raw_status", "detail", "failed_checks"), "text"),
     **dict.fromkeys(("solver_version", "machine"), "text"),
-    **dict.fromkeys(("rel_gap", "abs_gap", "seconds"), "number"),
-    **dict.fromkeys(("time_limit", "claimed_primal", "own_value"), "number or null"),
+    **dict.fromkeys(("rel_gap", "abs_gap", "seconds"), "size"),
+    **dict.fromkeys(("claimed_primal", "own_value"), "number or null"),
+    "time_limit": "size or null",
     "seed": "whole",
-    "peak_memory": "whole or null",
+    "peak_memory": "count or null",
     "certificate_ok": "bool or null",
 }
-_TRACE_KINDS = ("number", "number or null", "number or null", "whole or null", "whole or null", "text", "text")
+_TRACE_KINDS = ("size", "number or null", "number or null", "count or null", "count or null", "text", "text")
 
 
 def _records(rows: Any) -> Iterator[TraceRecord]:
     if not isinstance(rows, list):
         raise ValueError(f"trace must be a list, got {reprlib.repr(rows)}")
-    names = [f.name for f in fields(TraceRecord)]
+    names, last = [f.name for f in fields(TraceRecord)], 0.0
     for k, row in enumerate(rows):
         if not isinstance(row, list) or len(row) != len(names):
             raise ValueError(f"trace[{k}] must be a list of {', '.join(names)}, got {reprlib.repr(row)}")
         places = (f"trace[{k}].{name}" for name in names)
-        yield TraceRecord(*(checked_value(w, v, kind) for w, v, kind in zip(places, row, _TRACE_KINDS, strict=True)))
+        record = TraceRecord(*(checked_value(w, v, kind) for w, v, kind in zip(places, row, _TRACE_KINDS, strict=True)))
+        if record.time_sec < last:
+            raise ValueError(f"trace[{k}].time_sec must not be before that of the record above, got {record.time_sec}")
+        last = record.time_sec
+        yield record
 
 
 def _plain(value: Any) -> Any:

@@ -9,11 +9,16 @@ from typing import Any
 
 __all__ = ["checked_value", "mapping_of", "member_of", "record_fields"]
 
-_EXPECTED = {"text": "a text", "number": "a number", "whole": "a whole number", "bool": "true or false"}
+_EXPECTED = {
+    "text": "a text", "number": "a number", "whole": "a whole number", "bool": "true or false",
+    "size": "a number >= 0", "count": "a whole number >= 0",
+}  # fmt: skip
 
 
 def checked_value(where: str, value: Any, kind: str) -> Any:
     """The value itself, if it is of a kind: "text", "number", "whole" or "bool", with " or null" behind.
+
+    A "size" is a number, a "count" a whole one, that is not negative.
 
     Examples
     --------
@@ -27,11 +32,14 @@ def checked_value(where: str, value: Any, kind: str) -> Any:
     if value is None and null:
         return None
     is_whole = type(value) is int and abs(value) < 2**63
+    is_number = is_whole or (type(value) is float and math.isfinite(value))
     fits = {
         "text": isinstance(value, str),
-        "number": is_whole or (type(value) is float and math.isfinite(value)),
+        "number": is_number,
         "whole": is_whole,
         "bool": type(value) is bool,
+        "size": is_number and value >= 0,
+        "count": is_whole and value >= 0,
     }
     if not fits[base]:
         raise ValueError(f"{where} must be {_EXPECTED[base]}{' or null' if null else ''}, got {reprlib.repr(value)}")

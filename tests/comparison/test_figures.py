@@ -110,6 +110,24 @@ def test_records_survive_the_file():
         RunRecord.from_json("[]")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"seconds": 1.5', '"seconds": -1', "seconds must be a number >= 0, got -1"),
+        ('"time_limit": 60.0', '"time_limit": -60', "time_limit must be a number >= 0 or null, got -60"),
+        ("[\n   0.5,", "[\n   -1,", r"trace\[0\].time_sec must be a number >= 0, got -1"),
+        ("[\n   2.0,", "[\n   0.25,", r"trace\[1\].time_sec must not be before that of the record above, got 0.25"),
+    ],
+)
+def test_times_that_run_backwards_are_no_record(old, new, said):
+    """Means of logarithms over them were infinite."""
+    steps = [TraceRecord(time, 4.0, 9.0, None, None, "bound", "highs") for time in (0.5, 2.0)]
+    text = record(seconds=1.5, time_limit=60.0, trace=BoundTrace(Sense.MAXIMIZE, tuple(steps))).to_json()
+    assert old in text
+    with pytest.raises(mm.FormatError, match=said):
+        RunRecord.from_json(text.replace(old, new, 1))
+
+
 def test_a_key_outlives_the_move_of_a_class_to_another_module():
     here, there = make_dataclass("Setting", ["x"]), make_dataclass("Setting", ["x"])
     there.__module__ = "elsewhere"
