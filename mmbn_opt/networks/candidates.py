@@ -200,10 +200,9 @@ class CandidateParents:
 
 def parent_matrix(candidates: CandidateParents) -> NDArray[np.bool_]:
     """Which nodes are parents in each column, shape (n_columns, n_nodes)."""
-    member = np.zeros((candidates.n_columns, candidates.n_nodes), dtype=bool)
-    for column, (_, parents) in enumerate(candidates.columns):
-        member[column, list(parents)] = True
-    return member
+    member = np.zeros((candidates.n_columns, candidates.n_nodes + 1), dtype=bool)
+    member[np.arange(candidates.n_columns)[:, None], candidates.parent_array] = True  # no parent, -1, is the last
+    return np.ascontiguousarray(member[:, :-1])
 
 
 def refuse_large_choice(data: DiscreteDataset, candidates: "CandidateParents") -> None:

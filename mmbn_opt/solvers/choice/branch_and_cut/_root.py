@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ...._arrays import FloatArray
 from ...._budget import Budget
+from ._effort import cut_steps
 from ._master import Master
 from ._pool import RowPool, Slots
 
@@ -45,6 +46,9 @@ class RootPoint:
     done: bool
 
 
+ROW_STEPS = 60.0
+"""What an entry of a new row takes, in the pool and in the program."""
+
 FIRST_POINTS = 3
 """Given points after which there is a first value, which many samples make dear to wait for."""
 
@@ -65,6 +69,9 @@ def root_rounds(
     Cuts are taken at `points` too before the first round, as long as there is time, and `rows` are named ones that hold
     from the start. Where points are many, a first round comes after a few of them.
     """
+    size = pool.program.n_columns
+    if budget.left() < 1e-9 * (cut_steps(pool.term, pool.program.n_nodes, size) + ROW_STEPS * pool.n_groups * size):
+        return  # a first round could not end
     master = Master(pool, allowed)
     master.add(pool.program_rows())
     master.add(pool.rows_named(rows))
@@ -84,7 +91,7 @@ def root_rounds(
             value, x, _, lam = master.read()
             yield RootPoint(value, best_loss, x, master.slots.copy(), lam, centre, done=False)
     stalled, last = 0, -np.inf
-    while True:
+    while not budget.over():
         if not master.solve(budget.left()):
             pool.proof.rule_out(master.slots, master.ray)
             return
