@@ -18,7 +18,7 @@ def car():
 @pytest.mark.parametrize("solver", ["auto", "first_order", "interior_point"])
 def test_a6_a_limit_of_ours_is_a_time_limit_and_no_interruption(car, solver):
     problem = mm.MaxMarginRelaxation(car, mm.tan_cmi(car), gamma=10.0)
-    result = mm.solve(problem, solver, rel_gap=1e-14, time_limit=0.3)
+    result = mm.solve(problem, solver, rel_gap=1e-14, time_limit=0.1)
     assert result.termination_status is TerminationStatus.TIME_LIMIT
     assert result.model is not None
 

@@ -118,12 +118,13 @@ def test_the_numbers_of_states_of_other_learners_are_no_sample(
 @pytest.mark.parametrize(
     ("head", "rows", "told"),
     [
+        ("3\n2 999999999 2\n14\n", _rows(), "the second line says 999,999,999 states of column 2; at most 1,000,000"),
         ("3\n2 3 2\n15\n", _rows(), "third line says 15 rows, there are 14. The file may be cut off"),
         ("3\n2 2 2\n14\n", _rows(), "line 6 has state 2 of column 2, which has 2 states"),
         ("3\n2 3 2\n14\n", _rows() + "0 1\n", "line 18 does not hold the 3 numbers"),
         ("3\n2 3 2\n14\n", _rows().replace("1 1 0", "1 x 0", 1), "line 5 does not hold the 3 numbers"),
     ],
-    ids=["B13 cut off", "B13 a state too many", "B13 a short row", "B13 text"],
+    ids=["B13 a huge size", "B13 cut off", "B13 a state too many", "B13 a short row", "B13 text"],
 )
 def test_rows_that_do_not_fit_their_sizes_are_told(head: str, rows: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "t.dat").write_text(head + rows)

@@ -184,7 +184,17 @@ def test_all_means_all_that_take_the_problem(xor):
     on = {label: set(part["solver"]) for label, part in table.groupby("formulation")}
     available = set(mm.solvers().query("available")["name"])
     assert on["sm"] == {"branch_and_cut", "highs", "scipy", "scip", "cbc", "scip_cuts"} & available
-    convex = {"convex", "interior_point", "first_order", "barrier", "clarabel", "ecos", "scs", "ipopt"}
+    convex = {
+        "convex",
+        "proximal_newton",
+        "interior_point",
+        "first_order",
+        "barrier",
+        "clarabel",
+        "ecos",
+        "scs",
+        "ipopt",
+    }
     assert on["hybrid"] == convex & available
     refused = {pair.solver: pair.reason for pair in table.left_out}
     assert "Only the published problem" in refused["highs_lp"]

@@ -100,14 +100,15 @@ def test_boxes_of_a_process_that_is_killed_are_searched_by_another(
     processes: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     one = mm.solve(long(), BRANCH, options={"branching": "dual"})
-    take = crew.ProcessCrew._take
+    give, killed = crew.ProcessCrew._give, []
 
-    def killing(self: crew.ProcessCrew, mate: crew._Mate, report: crew.Report) -> None:
-        take(self, mate, report)
-        if len(mate.boxes) > 5 and len(self._mates) == 2:
-            os.kill(mate.host.pid, signal.SIGKILL)
+    def killing(self: crew.ProcessCrew, mates: list[crew._Mate]) -> None:
+        give(self, mates)
+        if not killed and mates[0].boxes:
+            killed.append(mates[0].host.pid)
+            os.kill(mates[0].host.pid, signal.SIGKILL)
 
-    monkeypatch.setattr(crew.ProcessCrew, "_take", killing)
+    monkeypatch.setattr(crew.ProcessCrew, "_give", killing)
     held(monkeypatch, threading.Event())
     result = solve(long(), tmp_path, threads=3, options=DUAL)
     assert "is gone" in caplog.text

@@ -17,6 +17,8 @@ __all__ = ["is_unnamed", "read_unnamed", "with_declared_states"]
 
 _LEAST_ROWS = 10
 """With fewer rows the first one may be the largest in every column by chance."""
+_MOST_STATES = 1_000_000
+"""Of a column: more are another number in the wrong place, and each takes room wherever states are listed."""
 _START = re.compile(rb"[ \t\n]*([1-9][0-9]{0,6})[ \t]*\n[ \t\n]*([0-9 \t]+)\n[ \t\n]*([0-9]{1,12})[ \t]*\n")
 
 
@@ -47,6 +49,11 @@ def read_unnamed(text: bytes, source: str, *, trusted: bool = False) -> pd.DataF
     start, sizes = _sizes(text)
     if start is None:
         return None
+    if max(sizes) > _MOST_STATES:
+        raise FormatError(
+            f"{source}: the second line says {max(sizes):,} states of column {sizes.index(max(sizes)) + 1}; at most "
+            f"{_MOST_STATES:,} are read. Mend the second line; if it holds no sizes, write a line of names above."
+        )
     if not trusted:
         # As lists of words, a cell takes three times what it takes in an array.
         refuse_beyond_memory(source, "a table", 3 * (text.count(b" ") + text.count(b"\t") + text.count(b"\n")), 0)
