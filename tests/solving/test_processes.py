@@ -210,6 +210,19 @@ def test_a_program_that_cannot_be_sent_is_searched_by_threads(
     assert result.model.structure == alone.model.structure
 
 
+def test_where_no_process_can_be_started_threads_help(
+    monkeypatch: pytest.MonkeyPatch, alone: mm.Result, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refused(self: crew._Host, job: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(crew._Host, "__init__", refused)
+    result = mm.solve(larger(), BRANCH, threads=3, options=DUAL)
+    assert "threads help instead" in caplog.text
+    assert result.termination_status is mm.TerminationStatus.OPTIMAL
+    assert result.model.structure == alone.model.structure
+
+
 def test_a_setting_that_there_is_not_is_named() -> None:
     with pytest.raises(mm.InputError, match="helpers must be one of 'auto', 'processes', 'threads', got 'people'"):
         mm.solve(larger(), BRANCH, threads=2, options={"helpers": "people"})

@@ -42,8 +42,9 @@ class Crew:
         self._size, self._over = size, over
         self.error: BaseException | None = None
 
-    def call(self) -> None:
+    def call(self) -> bool:
         """Nothing has to be made ready."""
+        return True
 
     def close(self) -> None:
         """Nothing has to be let go."""

@@ -144,10 +144,16 @@ class ProcessCrew:
         self.boxes = self.handed = 0
         self._next_level = 0.0
 
-    def call(self) -> None:
-        """Start the processes, which takes them a while."""
-        if not self._hosts:
-            self._hosts = [_Host(MateJob()) for _ in range(self._size)]
+    def call(self) -> bool:
+        """Start the processes, which takes them a while; False where that cannot be done."""
+        try:
+            while len(self._hosts) < self._size:
+                self._hosts.append(_Host(MateJob()))
+        except (OSError, SolverError) as error:  # too many processes, an embedded interpreter
+            logger.warning("no process could be started to help with the search (%s); threads help instead", error)
+            self.close()
+            return False
+        return True
 
     def close(self) -> None:
         """Let them go."""

@@ -234,6 +234,8 @@ class Run(RootRun):
 
     def _helped(self, search: Search) -> AbstractContextManager[None]:
         """A block in which all search a tree."""
+        if not self._crew.call():
+            self._crew = self._threads
         return self._crew.helping(search, self.check)
 
     def _lap_helped(self, search: Search) -> AbstractContextManager[None]:
