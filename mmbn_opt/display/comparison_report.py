@@ -93,7 +93,12 @@ def render_comparison(
 def _lead(frame: "pd.DataFrame", problems: Sequence[str]) -> str:
     limits = sorted(set(frame["time_limit"].dropna()))
     told = f", at most {', '.join(number(v) for v in limits)} s each" if limits else ""
-    return f"{len(set(frame['solver']))} solvers on {len(problems)} problems, {len(frame)} runs{told}."
+    solvers = _so_many(len(set(frame["solver"])), "solver")
+    return f"{solvers} on {_so_many(len(problems), 'problem')}, {_so_many(len(frame), 'run')}{told}."
+
+
+def _so_many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _figures(frame: "pd.DataFrame") -> list[tuple[str, str]]:
