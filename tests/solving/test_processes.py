@@ -16,7 +16,7 @@ from mmbn_opt.solvers.choice.branch_and_cut import _process_crew as crew
 from mmbn_opt.solvers.choice.branch_and_cut import _race
 from mmbn_opt.solvers.hosting.link import EngineFailure
 from tests.solving.test_checkpoint import BRANCH, proved, solve, table
-from tests.solving.test_threads import hard, larger
+from tests.solving.test_threads import fill_the_disk, hard, larger
 
 DUAL = {"branching": "dual", "helpers": "processes"}
 
@@ -167,17 +167,7 @@ def test_what_one_fails_with_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_disk_that_is_full_ends_the_run_with_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mmbn_opt.interop.tree_file import TreeFile
-
-    write, count = TreeFile.write, [0]
-
-    def filling(self: TreeFile, *record: object) -> int:
-        count[0] += 1
-        if count[0] > 400:
-            raise OSError(28, "No space left on device")
-        return write(self, *record)
-
-    monkeypatch.setattr(TreeFile, "write", filling)
+    fill_the_disk(monkeypatch)
     result = solve(larger(), tmp_path, threads=3, options=DUAL)
     assert result.termination_status is mm.TerminationStatus.INTERRUPTED
     assert "No space left" in result.raw_status

@@ -142,7 +142,8 @@ def test_what_one_thread_fails_with_ends_the_run_and_is_raised(
     assert solve(larger(), tmp_path, threads=2).termination_status is mm.TerminationStatus.OPTIMAL
 
 
-def test_a_disk_that_is_full_ends_the_run_with_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def fill_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After some hundred records there is no room for more."""
     from mmbn_opt.interop.tree_file import TreeFile
 
     write, count = TreeFile.write, [0]
@@ -154,6 +155,10 @@ def test_a_disk_that_is_full_ends_the_run_with_what_there_is(tmp_path: Path, mon
         return write(self, *record)
 
     monkeypatch.setattr(TreeFile, "write", filling)
+
+
+def test_a_disk_that_is_full_ends_the_run_with_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill_the_disk(monkeypatch)
     result = solve(larger(), tmp_path, threads=3, options={"branching": "dual", "helpers": "threads"})
     assert result.termination_status is mm.TerminationStatus.INTERRUPTED
     assert "No space left" in result.raw_status
