@@ -4,8 +4,10 @@ import contextlib
 import doctest
 import os
 import tempfile
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from sybil import Sybil
 from sybil.parsers.myst import PythonCodeBlockParser, SkipParser
@@ -17,6 +19,16 @@ collect_ignore = ["formulations", "solvers", "docs/conf.py"]
 settings.register_profile("ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(autouse=True)
+def _examples_write_elsewhere(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run the example of a docstring in an empty folder, so that the files it writes are its own."""
+    if not isinstance(request.node, pytest.DoctestItem):
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        yield
 
 
 def _enter_workspace(namespace: dict[str, Any]) -> None:
