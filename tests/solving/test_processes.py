@@ -2,7 +2,6 @@
 
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,22 +55,23 @@ def _alive(number: int) -> bool:
     return True
 
 
-def held(monkeypatch: pytest.MonkeyPatch, until: threading.Event) -> None:
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """The process that searches here waits for the others before each box."""
-    pop = crew.Search.look_at
+    look_at = crew.Search.look_at
 
-    def slow(self: object, waiting: object) -> None:
-        until.wait(0.01)
-        pop(self, waiting)
+    def later(self: crew.Search, waiting: object) -> None:
+        time.sleep(0.01)
+        look_at(self, waiting)
 
-    monkeypatch.setattr(crew.Search, "look_at", slow)
+    monkeypatch.setattr(crew.Search, "look_at", later)
 
 
+@pytest.mark.usefixtures("slow")
 @pytest.mark.parametrize("rule", ["race", "dual", "mixture"])
 def test_they_look_at_boxes_and_the_answer_is_that_of_one(
-    rule: str, alone: mm.Result, processes: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    rule: str, alone: mm.Result, processes: list[int], tmp_path: Path
 ) -> None:
-    held(monkeypatch, threading.Event())
     result = solve(larger(), tmp_path, threads=3, options={"branching": rule, "helpers": "processes"})
     assert len(processes) == 2
     assert result.stats["boxes_by_processes"] > 50
@@ -96,6 +96,7 @@ def test_ties_are_settled_by_the_canonical_rule() -> None:
     assert len({result.bounds.primal_bound for result in results}) == 1
 
 
+@pytest.mark.usefixtures("slow")
 def test_boxes_of_a_process_that_is_killed_are_searched_by_another(
     processes: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -109,7 +110,6 @@ def test_boxes_of_a_process_that_is_killed_are_searched_by_another(
             os.kill(mates[0].host.pid, signal.SIGKILL)
 
     monkeypatch.setattr(crew.ProcessCrew, "_give", killing)
-    held(monkeypatch, threading.Event())
     result = solve(long(), tmp_path, threads=3, options=DUAL)
     assert "is gone" in caplog.text
     assert result.termination_status is mm.TerminationStatus.OPTIMAL

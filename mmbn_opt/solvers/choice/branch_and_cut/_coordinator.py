@@ -166,8 +166,7 @@ class Coordinator:
 
     def _open(self, box: OpenBox) -> None:
         """A box is open, here and in the ledger."""
-        allowed = np.unpackbits(box.bits, count=self._search.program.n_columns).astype(bool)
-        self._ledger.put_back(box.number, box.value, allowed)
+        self._ledger.mirror(box.number, box.value, box.bits)
         heapq.heappush(self._heap, (box.value, box.number, box.depth))
 
     def _take(self, boxes: list[OpenBox], answer: Answer) -> None:
@@ -185,16 +184,7 @@ class Coordinator:
             for box in answer.open_boxes:
                 self._open(replace(box, number=shift.box(box.number)))
             ledger.number_from(max(ledger.next_number, first + answer.made))
-            ledger.close_at(answer.closed)
-            for what, count in answer.counts.items():
-                ledger.count(what, count)
-        tally = answer.tally
+        answer.count_in(self._search)
         if answer.seconds > 0.0:
-            sized = int(LONG_SEC * tally["nodes"] / answer.seconds)
+            sized = int(LONG_SEC * answer.tally["nodes"] / answer.seconds)
             self._packet_boxes = min(max(PACKET_BOXES, sized), MOST_PACKET_BOXES)
-        self._search.tally.add(
-            nodes=int(tally["nodes"]), children=int(tally["children"]), pivots=int(tally["pivots"]), work=tally["work"]
-        )
-        self._incumbent.settles &= answer.settles
-        if answer.choice is not None:
-            self._incumbent.offer(self._search.program.vector(answer.choice))

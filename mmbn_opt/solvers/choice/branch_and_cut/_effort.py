@@ -4,6 +4,7 @@ A step is about a nanosecond of one thread. The rates below were measured on som
 factor of two or so, since they only decide how often the heuristic is called and when two trees have done as much.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -111,6 +112,15 @@ class Tally:
             self.pivots += pivots
             self.ties += ties
             self.work += work
+
+    def figures(self) -> dict[str, int | float]:
+        """All but the ties, which are each searcher's own."""
+        return {"nodes": self.nodes, "children": self.children, "pivots": self.pivots, "work": self.work}
+
+    def count_in(self, figures: Mapping[str, int | float]) -> None:
+        """So much more, by the figures of others."""
+        counted = {what: int(figures[what]) for what in ("nodes", "children", "pivots")}
+        self.add(**counted, work=figures["work"])
 
 
 def making_steps(height: int, width: int) -> float:

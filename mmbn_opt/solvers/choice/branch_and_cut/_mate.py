@@ -4,20 +4,19 @@ import os
 import queue
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...._budget import now
-from ....programs.tree_log import Record
 from ....results.status import TerminationStatus
 from ...hosting.link import EngineFailure
 from ...hosting.wire import read_message
 from ...hosting.worker import begin
 from ...journal import Ended
-from ._packets import Bench, OpenBox, Task
+from ._packets import Bench, Findings, OpenBox, Task
 
 __all__ = ["Boxes", "End", "GiveBack", "Known", "MateJob", "Report", "main"]
 
@@ -66,33 +65,20 @@ Order = Task | Boxes | Known | GiveBack | End
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
-    """What happened since the last one.
+class Report(Findings):
+    """What happened since the last one; `closed` is of all that was ever closed here.
 
     Parameters
     ----------
     new : list of OpenBox
     gone, returned : list of int
         Boxes that are open no more, or not here.
-    closed : float
-        Least value of all that was ever closed here.
-    choice : int array or None
-        A better one.
-    settles : bool
-    records : list of Record
-    tally, counts : dict
     is_last : bool
     """
 
     new: list[OpenBox]
     gone: list[int]
     returned: list[int]
-    closed: float
-    choice: NDArray[np.intp] | None
-    settles: bool
-    records: list[Record] = field(repr=False)
-    tally: dict[str, float]
-    counts: dict[str, int]
     is_last: bool
 
 
@@ -114,7 +100,7 @@ class Mate:
         self._orders, self._ending, self._send = orders, ending, send
         self._bench = Bench(task, self._check)
         self._told: set[int] = set()
-        self._told_tally = dict.fromkeys(("nodes", "children", "pivots", "work"), 0.0)
+        self._told_tally = self._bench.search.tally.figures()
         self._told_counts = dict(self._bench.ledger.counts)
         self._whole = 0  # records up to the last box that was done
         self._left: dict[int, int] = {}  # depth of a box that was left where it stood
@@ -175,13 +161,13 @@ class Mate:
             OpenBox(number, value, depths[number], bits) for number, value, bits in ledger.boxes() if number in fresh
         ]
         gone = list(self._told.difference(here, returned))
-        counted = {"nodes": tally.nodes, "children": tally.children, "pivots": tally.pivots, "work": tally.work}
-        counts = dict(ledger.counts)
+        counted, counts = tally.figures(), dict(ledger.counts)
         records, bench.records[:] = bench.records[: self._whole], bench.records[self._whole :]
         report = Report(
-            new, gone, returned, ledger.closed, bench.better[-1] if bench.better else None, bench.settles, records,
-            {what: counted[what] - before for what, before in self._told_tally.items()},
-            {what: count - self._told_counts.get(what, 0) for what, count in counts.items()}, is_last,
+            ledger.closed, bench.better[-1] if bench.better else None, bench.settles, records,
+            {what: count - self._told_tally[what] for what, count in counted.items()},
+            {what: count - self._told_counts.get(what, 0) for what, count in counts.items()},
+            new, gone, returned, is_last,
         )  # fmt: skip
         bench.better.clear()
         self._told, self._told_tally, self._told_counts = here, counted, counts

@@ -27,7 +27,7 @@ from ._search import Search
 from ._settings import Branching, SearchSettings
 from .clusters import ClusterSeparator
 
-__all__ = ["Answer", "Bench", "OpenBox", "Packet", "Task", "packed_size", "search_packet"]
+__all__ = ["Answer", "Bench", "Findings", "OpenBox", "Packet", "Task", "packed_size", "search_packet"]
 
 MOST_BOXES = 20_000
 """Open boxes with which a packet is handed back at once."""
@@ -116,20 +116,56 @@ class Packet:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
-    """What became of a packet: all that is not open is closed, at `closed` or above.
+class Findings:
+    """What was done elsewhere, but for the boxes that are open now.
 
-    Boxes, points and rows that are new are numbered from `NEW_BOXES`, ``Task.n_points`` and ``len(Task.others)`` on.
+    Parameters
+    ----------
+    closed : float
+        Least value of what was closed.
+    choice : int array or None
+        A better one.
+    settles : bool
+        Whether ties are still to be settled.
+    records : list of Record
+        Boxes, points and rows that are new are numbered from `NEW_BOXES`, ``Task.n_points`` and ``len(Task.others)``
+        on.
+    tally, counts : dict
     """
 
-    open_boxes: list[OpenBox]
     closed: float
-    made: int
     choice: NDArray[np.intp] | None
     settles: bool
     records: list[Record] = field(repr=False)
-    tally: dict[str, float]
+    tally: dict[str, int | float]
     counts: dict[str, int]
+
+    def count_in(self, search: Search) -> None:
+        """All of it but the records counts in the tree of a search."""
+        ledger, incumbent = search.proof.ledger, search.incumbent
+        ledger.close_at(self.closed)
+        for what, count in self.counts.items():
+            ledger.count(what, count)
+        search.tally.count_in(self.tally)
+        incumbent.settles &= self.settles
+        if self.choice is not None:
+            incumbent.offer(search.program.vector(self.choice))
+
+
+@dataclass(frozen=True, eq=False)
+class Answer(Findings):
+    """What became of a packet: all that is not open is closed, at `closed` or above.
+
+    Parameters
+    ----------
+    open_boxes : list of OpenBox
+    made : int
+        Numbers that were given to new boxes.
+    seconds : float
+    """
+
+    open_boxes: list[OpenBox]
+    made: int
     seconds: float
 
 
@@ -195,10 +231,8 @@ class Bench:
 
     def take_in(self, boxes: list[OpenBox]) -> None:
         """Boxes are open here."""
-        size, following = self.search.program.n_columns, self.ledger.next_number
         for box in boxes:
-            self.ledger.put_back(box.number, box.value, np.unpackbits(box.bits, count=size).astype(bool))
-        self.ledger.number_from(following)
+            self.ledger.mirror(box.number, box.value, box.bits)
         self.search.frontier.take_in(((box.number, box.value, -1, box.depth) for box in boxes), self.rows)
 
     @property
@@ -235,10 +269,7 @@ def _searched(task: Task, packet: Packet, check: Callable[[], None]) -> Answer:
             break
     depths = frontier.depths()
     left = [OpenBox(number, value, depths[number], bits) for number, value, bits in ledger.boxes()]
-    tally, better = search.tally, bench.better
     return Answer(
-        left, ledger.closed, ledger.next_number - NEW_BOXES, better[-1] if better else None, bench.settles,
-        bench.records,
-        {"nodes": tally.nodes, "children": tally.children, "pivots": tally.pivots, "work": tally.work},
-        dict(ledger.counts), budget.elapsed(),
+        ledger.closed, bench.better[-1] if bench.better else None, bench.settles, bench.records,
+        search.tally.figures(), dict(ledger.counts), left, ledger.next_number - NEW_BOXES, budget.elapsed(),
     )  # fmt: skip

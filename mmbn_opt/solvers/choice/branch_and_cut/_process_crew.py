@@ -132,8 +132,6 @@ class ProcessCrew:
         What the first one that failed did so with.
     boxes : int
         That were looked at by them.
-    handed : int
-        How often boxes changed hands.
     """
 
     def __init__(self, size: int, over: Callable[[], bool], task: Callable[[Search], Task]) -> None:
@@ -141,7 +139,7 @@ class ProcessCrew:
         self._hosts: list[_Host] = []
         self._mates: list[_Mate] = []
         self.error: BaseException | None = None
-        self.boxes = self.handed = 0
+        self.boxes = 0
         self._next_level = 0.0
 
     def call(self) -> bool:
@@ -168,8 +166,7 @@ class ProcessCrew:
 
     @contextmanager
     def helping(self, search: Search, check: Callable[[], None]) -> Iterator[None]:
-        """A block in which all look at boxes of a search; at its end what they did last is heard."""
-        self.call()
+        """A block in which all that were called look at boxes of a search; at its end what they did last is heard."""
         self._search, self._task, self._rows = search, self._task_of(search), search.root_rows
         self._ledger, self._frontier = search.proof.ledger, search.frontier
         self._mates = [_Mate(host, self._ledger.reserve(BLOCK)) for host in self._hosts]
@@ -218,7 +215,7 @@ class ProcessCrew:
 
     def _take(self, mate: _Mate, report: Report) -> None:
         """What a process tells counts from here on."""
-        ledger, incumbent = self._ledger, self._search.incumbent
+        ledger = self._ledger
         with ledger.lock:
             if ledger.log is not None:
                 mate.adopt(ledger.log, report, self._task)
@@ -229,17 +226,8 @@ class ProcessCrew:
                 number = mate.number(box.number)
                 ledger.mirror(number, box.value, box.bits)
                 mate.boxes[number] = (box.value, box.depth)
-            ledger.close_at(report.closed)
-            for what, count in report.counts.items():
-                ledger.count(what, count)
-        tally = report.tally
-        self.boxes += int(tally["nodes"])
-        self._search.tally.add(
-            nodes=int(tally["nodes"]), children=int(tally["children"]), pivots=int(tally["pivots"]), work=tally["work"]
-        )
-        incumbent.settles &= report.settles
-        if report.choice is not None:
-            incumbent.offer(self._search.program.vector(report.choice))
+            report.count_in(self._search)  # before anybody can ask for the bound
+        self.boxes += int(report.tally["nodes"])
         if report.returned or mate.asked:
             mate.asked = False
             self._take_back(mate, [mate.number(number) for number in report.returned])
@@ -283,7 +271,6 @@ class ProcessCrew:
         for mate, pile in zip(mates, self._frontier.deal(len(mates)), strict=True):
             if not pile:
                 continue
-            self.handed += 1
             for number, value, _, depth in pile:
                 mate.boxes[number] = (value, depth)
             boxes = [

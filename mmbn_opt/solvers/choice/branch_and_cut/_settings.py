@@ -21,8 +21,8 @@ LARGE_BYTES = 200_000_000
 Branching = Literal["dual", "mixture"]
 """How the node to branch on is chosen."""
 
-
-HELPERS = ("auto", "processes", "threads")
+Helpers = Literal["auto", "processes", "threads"]
+"""What searches beside the first of several threads."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class SearchSettings:
     seed: int = 0
     branching: Branching | Literal["race"] = "race"
     heuristic: float = 1.0
-    helpers: Literal["auto", "processes", "threads"] = "auto"
+    helpers: Helpers = "auto"
 
     @classmethod
     def of(cls, solver: Solver, options: Mapping[str, Any], others: tuple[str, ...]) -> Self:
@@ -81,7 +81,7 @@ class SearchSettings:
             every = ", ".join(sorted(known | set(others)))
             raise InputError(f"{solver.name} has no option {', '.join(unknown)}; known: {every}.")
         settings = cls(**{"seed": solver.seed, **options})
-        for name, known_values in (("branching", (*get_args(Branching), "race")), ("helpers", HELPERS)):
+        for name, known_values in (("branching", (*get_args(Branching), "race")), ("helpers", get_args(Helpers))):
             if (value := getattr(settings, name)) not in known_values:
                 raise InputError(f"{name} must be one of {', '.join(map(repr, known_values))}, got {value!r}.")
         return settings
