@@ -2,17 +2,24 @@
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 import mmbn_opt as mm
 from mmbn_opt.exceptions import SolverError
+from mmbn_opt.formulations.structure.margin_term import MarginTerm
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut, _race
 from mmbn_opt.solvers.choice.branch_and_cut import _process_crew as crew
-from mmbn_opt.solvers.choice.branch_and_cut import _race
+from mmbn_opt.solvers.choice.branch_and_cut._run import Run
+from mmbn_opt.solvers.choice.branch_and_cut._settings import Branching
 from mmbn_opt.solvers.hosting.link import EngineFailure
 from tests.solving.test_checkpoint import BRANCH, proved, solve, table
 from tests.solving.test_threads import fill_the_disk, hard, larger
@@ -173,6 +180,18 @@ def test_a_disk_that_is_full_ends_the_run_with_what_there_is(tmp_path: Path, mon
     assert "No space left" in result.raw_status
 
 
+def test_where_all_are_lost_the_search_goes_on_alone(monkeypatch: pytest.MonkeyPatch, alone: mm.Result) -> None:
+    monkeypatch.setattr(crew, "LEVEL_SEC", 0.0)
+
+    def lost(self: crew._Host, order: object) -> None:
+        self.kill()
+
+    monkeypatch.setattr(crew._Host, "tell", lost)
+    result = mm.solve(larger(), BRANCH, threads=3, options=DUAL)
+    assert result.termination_status is mm.TerminationStatus.OPTIMAL
+    assert result.model.structure == alone.model.structure
+
+
 def test_all_end_at_the_limit_and_the_file_proves_the_bound(tmp_path: Path) -> None:
     begin = time.monotonic()
     result = solve(hard(), tmp_path, threads=3, time_limit=6.0, options={"helpers": "processes"})
@@ -198,6 +217,57 @@ def test_a_program_that_cannot_be_sent_is_searched_by_threads(
     assert not processes
     assert result.stats["boxes_by_processes"] == 0
     assert result.model.structure == alone.model.structure
+
+
+class OfATest(MarginTerm):
+    """A term whose class the processes are to find, or not."""
+
+
+@pytest.mark.parametrize(
+    ("module", "started", "words"),
+    [("__main__", 0, ""), ("nowhere", 2, "ModuleNotFoundError: No module named 'nowhere'")],
+    ids=["of a notebook", "that cannot be imported"],
+)
+def test_a_class_that_other_processes_do_not_have(
+    module: str, started: int, words: str, processes: list[int], monkeypatch: pytest.MonkeyPatch,
+    alone: mm.Result, caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    holder = sys.modules.get(module) or ModuleType(module)
+    monkeypatch.setitem(sys.modules, module, holder)
+    monkeypatch.setattr(holder, "OfATest", OfATest, raising=False)
+    monkeypatch.setattr(OfATest, "__module__", module)
+    problem = larger()
+    program = problem.build(ProgramKind.IMPLICIT_CONCAVE)
+    term = object.__new__(OfATest)
+    vars(term).update(vars(program.term))
+    result = BranchAndCut(threads=3, options=DUAL).solve(replace(program, term=term))
+    assert len(processes) == started
+    assert words in caplog.text
+    assert result.termination_status is mm.TerminationStatus.OPTIMAL
+    assert result.bounds.primal_bound == pytest.approx(-alone.bounds.primal_bound)
+
+
+def test_they_start_while_the_root_is_solved(processes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmbn_opt.solvers.choice.branch_and_cut._rooting.LONG_SEC", 0.0)
+    begun: list[int] = []
+    begin_tree = Run._begin_tree
+
+    def noted(self: Run, rules: tuple[Branching, ...]) -> str:
+        begun.append(len(processes))
+        return begin_tree(self, rules)
+
+    monkeypatch.setattr(Run, "_begin_tree", noted)
+    mm.solve(larger(), BRANCH, threads=3, options=DUAL)
+    assert begun == [2]
+
+
+def test_they_are_let_go_where_the_root_closes_the_search(
+    processes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mmbn_opt.solvers.choice.branch_and_cut._rooting.LONG_SEC", 0.0)
+    result = mm.solve(larger(), BRANCH, threads=3, rel_gap=0.3, options=DUAL)
+    assert len(processes) == 2
+    assert result.trace.records[-1].nodes == 0
 
 
 def test_where_no_process_can_be_started_threads_help(

@@ -4,7 +4,9 @@ import os
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -18,7 +20,7 @@ from ...hosting.worker import begin
 from ...journal import Ended
 from ._packets import Bench, Findings, OpenBox, Task
 
-__all__ = ["Boxes", "End", "GiveBack", "Known", "MateJob", "Report", "main"]
+__all__ = ["Boxes", "CannotRead", "End", "GiveBack", "Known", "MateJob", "Report", "main"]
 
 REPORT_SEC = 0.5
 """How often it is told what became of the boxes."""
@@ -29,8 +31,15 @@ REPORT_SHARE = 0.05
 
 @dataclass(frozen=True)
 class MateJob:
-    """What a process is called with; the task follows."""
+    """What a process is called with; the task follows.
 
+    Parameters
+    ----------
+    modules : tuple of str
+        That the task will need.
+    """
+
+    modules: tuple[str, ...]
     threads: int = 1
     verbose: bool = False
 
@@ -54,6 +63,13 @@ class GiveBack:
     """Boxes that another one is to search, as far as they are still open."""
 
     numbers: frozenset[int]
+
+
+@dataclass(frozen=True)
+class CannotRead:
+    """An order that could not be made sense of, such as a task of classes that do not exist in this process."""
+
+    text: str
 
 
 @dataclass(frozen=True)
@@ -176,7 +192,9 @@ class Mate:
         self._next_report = now() + max(REPORT_SEC, (now() - begin) / REPORT_SHARE)
 
 
-def _listen(stream: BinaryIO, orders: "queue.SimpleQueue[Any]", ending: threading.Event) -> None:
+def _listen(
+    stream: BinaryIO, orders: "queue.SimpleQueue[Any]", ending: threading.Event, send: Callable[[object], None]
+) -> None:
     try:
         while True:
             order = read_message(stream)
@@ -184,16 +202,22 @@ def _listen(stream: BinaryIO, orders: "queue.SimpleQueue[Any]", ending: threadin
             if isinstance(order, End):
                 ending.set()
     except (EOFError, OSError):
-        os._exit(1)
+        pass
+    except BaseException as error:
+        send(CannotRead(f"{type(error).__name__}: {error}"))
+    os._exit(1)
 
 
 def main() -> None:
     """Read a job, then orders, and send what happens."""
     incoming, send = begin()
-    read_message(incoming)
+    job: MateJob = read_message(incoming)
+    for module in job.modules:
+        with suppress(Exception):  # the task says what is wrong
+            import_module(module)
     orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
     ending = threading.Event()
-    threading.Thread(target=_listen, args=(incoming, orders, ending), daemon=True).start()
+    threading.Thread(target=_listen, args=(incoming, orders, ending, send), daemon=True).start()
     try:
         task = orders.get()
         if isinstance(task, Task):

@@ -248,6 +248,8 @@ def packed_size(content: Any) -> int | None:
         head = pickle.dumps(content, protocol=5, buffer_callback=buffers.append)
     except (pickle.PicklingError, AttributeError, TypeError):  # functions of a notebook, open files
         return None
+    if b"__main__" in head:  # classes of a notebook or a script exist in no other process
+        return None
     return len(head) + sum(buffer.raw().nbytes for buffer in buffers)
 
 

@@ -23,7 +23,7 @@ from ....programs.tree_records import OPEN, ChildBoxes, Kind
 from ....programs.tree_relocation import NEW_BOXES, Relocation
 from ...hosting.child import ChildHost
 from ...hosting.link import EngineFailure, HostDied
-from ._mate import Boxes, End, GiveBack, Known, MateJob, Report
+from ._mate import Boxes, CannotRead, End, GiveBack, Known, MateJob, Report
 from ._packets import OpenBox, Task
 from ._search import Search
 
@@ -125,6 +125,8 @@ class ProcessCrew:
         Whether the time is up.
     task : callable
         Makes the task of a search.
+    modules : tuple of str
+        That it takes.
 
     Attributes
     ----------
@@ -134,8 +136,10 @@ class ProcessCrew:
         That were looked at by them.
     """
 
-    def __init__(self, size: int, over: Callable[[], bool], task: Callable[[Search], Task]) -> None:
-        self._size, self._over, self._task_of = size, over, task
+    def __init__(
+        self, size: int, over: Callable[[], bool], task: Callable[[Search], Task], modules: tuple[str, ...] = ()
+    ) -> None:
+        self._size, self._over, self._task_of, self._modules = size, over, task, modules
         self._hosts: list[_Host] = []
         self._mates: list[_Mate] = []
         self.error: BaseException | None = None
@@ -146,7 +150,7 @@ class ProcessCrew:
         """Start the processes, which takes them a while; False where that cannot be done."""
         try:
             while len(self._hosts) < self._size:
-                self._hosts.append(_Host(MateJob()))
+                self._hosts.append(_Host(MateJob(self._modules)))
         except (OSError, SolverError) as error:  # too many processes, an embedded interpreter
             logger.warning("no process could be started to help with the search (%s); threads help instead", error)
             self.close()
@@ -206,7 +210,9 @@ class ProcessCrew:
                 said = cast(object, message)
                 if isinstance(said, Report):
                     self._take(mate, said)
-                elif isinstance(said, HostDied) or (isinstance(said, EngineFailure) and said.kind == "MemoryError"):
+                elif isinstance(said, HostDied | CannotRead) or (
+                    isinstance(said, EngineFailure) and said.kind == "MemoryError"
+                ):
                     self._lose(mate, said.text)
                     break
                 elif isinstance(said, EngineFailure):
@@ -250,6 +256,8 @@ class ProcessCrew:
 
     def _balance(self) -> None:
         """Boxes for those who have none, the best choice for all."""
+        if not self._mates:
+            return
         choice = self._search.incumbent.choice
         for mate in self._mates:
             if choice is not None and mate.knows is not choice:

@@ -21,6 +21,9 @@ from .clusters import ClusterSeparator
 
 __all__ = ["RootRun"]
 
+LONG_SEC = 0.05
+"""A run that takes so long is likely to have a tree that is worth helping with."""
+
 
 class RootRun(Journal):
     """Journal of one call, with the layout and the root of its search."""
@@ -159,6 +162,8 @@ class RootRun(Journal):
                 reported = self.tree.value
                 self._report(self.tree.value)
             self.check()
+            if self.budget.elapsed() >= LONG_SEC:
+                self.takes_long()
             if count >= self.max_root_rounds or gap <= self.incumbent.loss - self.incumbent.cutoff():
                 break
         if self.root is not None and self.hub is not None:
@@ -167,6 +172,9 @@ class RootRun(Journal):
             return  # no time was left for a round: what the earlier layout found stands
         bound = None if self.root is None else self.tree.value + self.constant
         self.stats = {"root_bound": bound, "root_rounds": count, "root_sec": self.budget.elapsed()}
+
+    def takes_long(self) -> None:
+        """Told after every round, once the run is likely to have a tree."""
 
     def _branch_at_root(self, slots: Slots, lam: FloatArray) -> None:
         """Bound the root by maximum branchings too, and take the structure that attains the minimum as a start."""

@@ -27,7 +27,7 @@ from ._pool import RowPool
 from ._process_crew import ProcessCrew
 from ._race import Race
 from ._rehearsal import MANY_PARTS, rehearse
-from ._rooting import RootRun
+from ._rooting import LONG_SEC, RootRun
 from ._search import Search
 from ._settings import LARGE_BYTES, WIDE_ROOT_GAP, Branching
 
@@ -50,6 +50,7 @@ class Run(RootRun):
         self.race: Race | None = None
         self._threads = Crew(solver.threads - 1, self.budget.over)
         self._crew: Crew | ProcessCrew = self._threads
+        self._hired = False
         self._coordinator: Coordinator | None = None
         self._next_report = REPORT_SEC
 
@@ -62,7 +63,10 @@ class Run(RootRun):
         # Passes over few samples end soon, and what they were for is worth more than the time.
         long = self.program.term is not None and self.program.term.n_parts > MANY_PARTS
         with self.until_ended() as ends, leaving_when(lambda: long and self.budget.over()):
-            raw = self._run(start)
+            try:
+                raw = self._run(start)
+            finally:
+                self._crew.close()
         if not ends:
             return self._finish(TerminationStatus.NODE_LIMIT if raw == "node limit" else TerminationStatus.OPTIMAL, raw)
         end = ends[0]
@@ -128,8 +132,17 @@ class Run(RootRun):
             rules = ("dual",)
         return self._begin_tree(rules)
 
+    def takes_long(self) -> None:
+        """Processes that help with the tree take a while to start: that is done meanwhile."""
+        self._hire()
+        if not self._crew.call():
+            self._crew = self._threads
+
     def _hire(self) -> None:
-        """Decide who helps with the tree."""
+        """Decide who helps with the tree, once."""
+        if self._hired:
+            return
+        self._hired = True
         threads, settings = self.solver.threads, self.settings
         if threads == 1 or self._workers is not None or settings.helpers == "threads":
             return
@@ -137,7 +150,8 @@ class Run(RootRun):
         if size is None or (settings.helpers == "auto" and size > LARGE_BYTES):
             return
         self.settings = replace(settings, memory_limit=settings.memory_limit // threads)
-        self._crew = ProcessCrew(threads - 1, self.budget.over, self._task)
+        modules = () if self.term is None else (type(self.term).__module__,)
+        self._crew = ProcessCrew(threads - 1, self.budget.over, self._task, modules)
 
     def _task(self, search: Search) -> Task:
         return Task.of(search, self._binding, self._gap, self.tolerances, self.tree.constant)
@@ -171,7 +185,7 @@ class Run(RootRun):
         replay.origins.clear()
         others = iter([search])
         self.race = Race(
-            lambda rule: next(others, None) or self._second_searcher(self._spare, rule), rules, self.budget.limit,
+            lambda rule: next(others, None) or self._searcher(self._spare, rule), rules, self.budget.limit,
             start.value, self._kept, self._helped, self._lap_helped, self._finished_by,
         )  # fmt: skip
         return self._search_tree()
@@ -186,7 +200,7 @@ class Run(RootRun):
         self._spare = self.pool.fork() if len(rules) > 1 else self.pool
         for pool in {id(pool): pool for pool in (self.pool, self._spare)}.values():
             self._write_root(pool, rules[0] if len(rules) == 1 else None)
-        makers = iter((partial(self._searcher, self.pool), partial(self._second_searcher, self._spare)))
+        makers = iter((partial(self._searcher, self.pool), partial(self._searcher, self._spare)))
         self.race = Race(
             lambda rule: next(makers)(rule), rules, self.budget.limit, self.tree.value, self._kept,
             self._helped, self._lap_helped, self._finished_by,
@@ -196,9 +210,11 @@ class Run(RootRun):
     def _search_tree(self) -> str:
         """To the end, or to a limit."""
         assert self.race is not None
-        with closing(self._crew), closing(self.race.run()) as boxes:  # so that nobody searches on when it is left
+        with closing(self.race.run()) as boxes:  # so that nobody searches on when it is left
             for _ in boxes:
                 self.incumbent.tell()
+                if self.budget.elapsed() >= LONG_SEC:
+                    self.takes_long()
                 if self.budget.elapsed() >= self._next_report:
                     self._next_report = self.budget.elapsed() + REPORT_SEC
                     # Of two trees the second is in a file only once it is the one that goes on.
@@ -234,8 +250,7 @@ class Run(RootRun):
 
     def _helped(self, search: Search) -> AbstractContextManager[None]:
         """A block in which all search a tree."""
-        if not self._crew.call():
-            self._crew = self._threads
+        self.takes_long()
         return self._crew.helping(search, self.check)
 
     def _lap_helped(self, search: Search) -> AbstractContextManager[None]:
@@ -248,11 +263,6 @@ class Run(RootRun):
         search = Search(self.program, pool, pool.proof, self.settings, self.incumbent, self.check, rule, self.keeper)
         search.start(self._binding, self._gap)
         return search
-
-    def _second_searcher(self, pool: RowPool, rule: Branching) -> Search:
-        """A search that races with the first: whoever is to help with the better one makes ready meanwhile."""
-        self._crew.call()
-        return self._searcher(pool, rule)
 
     def _write_root(self, pool: RowPool, rule: Branching | None) -> None:
         """What the tree of a pool begins with, and the rule of branching, once it is decided."""
