@@ -46,6 +46,9 @@ class Crew:
         """Nothing has to be made ready."""
         return True
 
+    def practise(self, search: Search) -> None:
+        """Threads find everything loaded."""
+
     def close(self) -> None:
         """Nothing has to be let go."""
 

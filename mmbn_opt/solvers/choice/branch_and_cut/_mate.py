@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...._budget import now
+from ....programs.tree_relocation import NEW_BOXES
 from ....results.status import TerminationStatus
 from ...hosting.link import EngineFailure
 from ...hosting.wire import read_message
@@ -20,7 +21,7 @@ from ...hosting.worker import begin
 from ...journal import Ended
 from ._packets import Bench, Findings, OpenBox, Task
 
-__all__ = ["Boxes", "CannotRead", "End", "GiveBack", "Known", "MateJob", "Report", "main"]
+__all__ = ["Boxes", "CannotRead", "End", "GiveBack", "Known", "MateJob", "Practice", "Report", "main"]
 
 REPORT_SEC = 0.5
 """How often it is told what became of the boxes."""
@@ -42,6 +43,13 @@ class MateJob:
     modules: tuple[str, ...]
     threads: int = 1
     verbose: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Practice:
+    """A task much like the one that will come."""
+
+    task: Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +200,15 @@ class Mate:
         self._next_report = now() + max(REPORT_SEC, (now() - begin) / REPORT_SHARE)
 
 
+def practise(task: Task) -> None:
+    """Look at the root once, and keep nothing of it: afterwards all is loaded that boxes take."""
+    bench = Bench(task, lambda: None)
+    bench.take_in([OpenBox(NEW_BOXES - 1, task.value, 0, np.packbits(task.allowed))])
+    root = bench.search.frontier.pop()
+    assert root is not None
+    bench.search.look_at(root)
+
+
 def _listen(
     stream: BinaryIO, orders: "queue.SimpleQueue[Any]", ending: threading.Event, send: Callable[[object], None]
 ) -> None:
@@ -219,9 +236,11 @@ def main() -> None:
     ending = threading.Event()
     threading.Thread(target=_listen, args=(incoming, orders, ending, send), daemon=True).start()
     try:
-        task = orders.get()
-        if isinstance(task, Task):
-            Mate(task, orders, ending, send).work()
+        while isinstance(order := orders.get(), Practice):
+            with suppress(Exception):  # what matters will be told of the task
+                practise(order.task)
+        if isinstance(order, Task):
+            Mate(order, orders, ending, send).work()
     except BaseException as error:
         send(EngineFailure.of(error))
     # Destructors of libraries have nothing to add and can hang.

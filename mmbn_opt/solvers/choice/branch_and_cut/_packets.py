@@ -88,6 +88,8 @@ class Task:
     def of(cls, search: Search, binding: Slots, gap: float, tolerances: Tolerances, constant: float) -> "Task":
         """Of the tree of a search, with the rows that bind at its root and the gap there."""
         proof, log = search.proof, search.proof.log
+        if log is None:
+            proof.store.forget_names()  # those of another task
         naming = log or TreeLog(lambda kind, payload: -1)
         names, _ = naming.name(proof.store, binding)
         points = {p.number: (p.columns, p.values) for p in proof.store.points.values() if p.number >= 0}

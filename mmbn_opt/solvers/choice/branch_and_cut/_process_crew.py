@@ -23,7 +23,7 @@ from ....programs.tree_records import OPEN, ChildBoxes, Kind
 from ....programs.tree_relocation import NEW_BOXES, Relocation
 from ...hosting.child import ChildHost
 from ...hosting.link import EngineFailure, HostDied
-from ._mate import Boxes, CannotRead, End, GiveBack, Known, MateJob, Report
+from ._mate import Boxes, CannotRead, End, GiveBack, Known, MateJob, Practice, Report
 from ._packets import OpenBox, Task
 from ._search import Search
 
@@ -156,6 +156,13 @@ class ProcessCrew:
             self.close()
             return False
         return True
+
+    def practise(self, search: Search) -> None:
+        """Those who are there get ready for a search that is much like this one."""
+        if self._hosts:
+            practice = Practice(self._task_of(search))
+            for host in self._hosts:
+                host.tell(practice)
 
     def close(self) -> None:
         """Let them go."""

@@ -210,6 +210,7 @@ class Run(RootRun):
     def _search_tree(self) -> str:
         """To the end, or to a limit."""
         assert self.race is not None
+        self._crew.practise(self.race.searches[0])
         with closing(self.race.run()) as boxes:  # so that nobody searches on when it is left
             for _ in boxes:
                 self.incumbent.tell()
