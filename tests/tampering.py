@@ -1,15 +1,22 @@
 """What becomes of proofs that were tampered with: they may be refused, be about something else, or be weaker."""
 
+import json
+import struct
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from small_proofs import BEGINS, HEADER, framed
+
 from mmbn_opt.exceptions import InputError
 from mmbn_opt.verification import Verified, verify
 
-__all__ = ["outcomes_of"]
+__all__ = ["outcomes_of", "tampered"]
+
+BAD_NUMBERS = (np.nan, np.inf, -np.inf, -1.0, 0.0, 0.5, 5.0, 1e99, 1e308)
 
 
 def outcomes_of(
@@ -44,3 +51,31 @@ def outcomes_of(
         assert spare == float("inf") or Fraction(spare) >= sign * Fraction(best) - Fraction(slack), (how, found)
         seen[how, "weaker" if sign * (found.bound - whole.bound) > 1e-9 else "the same"] += 1
     return seen
+
+
+def tampered(header, records, rng):
+    """Bytes of a file in which one thing is another, with all checksums right."""
+    header, records = json.dumps(header).encode(), list(records)
+    some, other = rng.integers(0, len(records), size=2)
+    kind, payload = records[some]
+    how = rng.choice(["bytes", "left out", "swapped", "twice", "header", "number"])
+    if how == "bytes" and payload:
+        changed = bytearray(payload)
+        for place in rng.integers(0, len(payload), size=rng.integers(1, 4)):
+            changed[place] = rng.integers(0, 256)
+        records[some] = kind, bytes(changed)
+    elif how == "left out":
+        del records[some]
+    elif how == "swapped":
+        records[some], records[other] = records[other], records[some]
+    elif how == "twice":
+        records.insert(other, records[some])
+    elif how == "header":
+        changed = bytearray(header)
+        changed[rng.integers(0, len(header))] = rng.integers(32, 127)
+        header = bytes(changed)
+    elif len(payload) >= 8:
+        place = len(payload) - 8 * rng.integers(1, len(payload) // 8 + 1)
+        number = struct.pack("<d", rng.choice(BAD_NUMBERS))
+        records[some] = kind, payload[:place] + number + payload[place + 8 :]
+    return how, BEGINS + framed(HEADER, header) + b"".join(framed(*record) for record in records)

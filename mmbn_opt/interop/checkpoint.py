@@ -135,7 +135,7 @@ class Checkpoint:
         if progress is None:
             return
         content = {
-            "problem": self.file.header["problem"],
+            "problem": {name: said for name, said in self.file.header["problem"].items() if name != "limits"},
             "settings": self.file.header["settings"],
             "state": state,
             "seconds": round(progress.seconds, 1),

@@ -19,6 +19,7 @@ from mmbn_opt.formulations.structure.by_score import SCORES
 from mmbn_opt.formulations.structure.parent_sets import ParentSetFormulation
 from mmbn_opt.interop._version import package_version
 from mmbn_opt.interop.json_model import variable_to_dict
+from mmbn_opt.interop.limits_told import limits_told
 from mmbn_opt.networks.smoothing import Dirichlet, Laplace
 from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.programs.side import SideConstraints
@@ -55,6 +56,8 @@ def tree_header(formulation: Formulation, program: ChoiceProgram, settings: Mapp
     own: dict[str, Any] = {"nodes": None, "data": None}
     if isinstance(formulation, ParentSetFormulation):
         problem, own = _problem(formulation), _table(formulation)
+        if told := limits_told(formulation):
+            problem["limits"] = told
     elif program.term is not None:
         raise InputError(
             "checkpoint must be left out with a program that has a term of its own: nothing would tell it from another "
@@ -153,7 +156,7 @@ def _checksums(data: DiscreteDataset) -> str:
 
 def _side(side: SideConstraints) -> dict[str, Any]:
     names = ("rows", "upper", "cover", "weights", "caps", "groups", "above", "apart")
-    return {name: getattr(side, name).tolist() for name in names}
+    return {"items": [list(item) for item in side.items], **{name: getattr(side, name).tolist() for name in names}}
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
@@ -167,7 +170,9 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
     for part in ("problem", "settings"):
         before, after = dict(old.get(part) or {}), dict(new.get(part) or {})
         for name in dict.fromkeys([*after, *before]):
-            if name != "title" and before.get(name) != after.get(name):
+            if name in ("title", "limits"):  # what the constraints are called, and their rows, is compared
+                continue
+            if before.get(name) != after.get(name):
                 return f"{name} is {after.get(name)!r}, and was {before.get(name)!r}"
     for part, words in _PARTS.items():
         if _content(old, part) != _content(new, part):
@@ -176,6 +181,7 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
 
 
 def _content(header: Mapping[str, Any], part: str) -> Any:
-    """A part without what hangs on the order of the rows."""
+    """A part without what hangs on the order of the rows, and what files of earlier versions have not."""
     content = header.get(part)
-    return {**content, "row_crc32": None} if part == "data" and content is not None else content
+    left_out = {"data": "row_crc32", "side": "items"}.get(part)
+    return content if content is None or left_out is None else {**content, left_out: None}

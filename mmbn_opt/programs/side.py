@@ -65,6 +65,8 @@ class SideConstraints:
         A path leads from the first to the second node; none does.
     row_names, cap_names : tuple of str
         In the words of who asked for them; empty where nobody said any.
+    items : tuple of pairs of int
+        What the items are: a feature that is used as its number and -1, an edge as child and parent.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class SideConstraints:
     apart: Pairs
     row_names: tuple[str, ...] = ()
     cap_names: tuple[str, ...] = ()
+    items: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def of(
@@ -105,24 +108,26 @@ class SideConstraints:
         apart: Pairs | None = None,
         row_names: Sequence[str] = (),
         cap_names: Sequence[str] = (),
+        items: Sequence[tuple[int, int]] = (),
     ) -> "SideConstraints":
         """With what is given, and nothing of the rest; shapes as the class says."""
         n = len(parents)
-        items = np.zeros((n, 0), dtype=bool) if cover is None else np.ascontiguousarray(cover)
+        brings = np.zeros((n, 0), dtype=bool) if cover is None else np.ascontiguousarray(cover)
         none = np.zeros((0, 2), dtype=np.int64)
         return cls(
             offsets.astype(np.intp),
             np.ascontiguousarray(parents),
             np.zeros((0, n)) if rows is None else np.ascontiguousarray(rows),
             np.zeros(0) if upper is None else upper,
-            items,
-            np.zeros((0, items.shape[1])) if weights is None else np.ascontiguousarray(weights),
+            brings,
+            np.zeros((0, brings.shape[1])) if weights is None else np.ascontiguousarray(weights),
             np.zeros(0) if caps is None else caps,
-            np.zeros((0, items.shape[1]), dtype=bool) if groups is None else np.ascontiguousarray(groups),
+            np.zeros((0, brings.shape[1]), dtype=bool) if groups is None else np.ascontiguousarray(groups),
             none if above is None else above,
             none if apart is None else apart,
             tuple(row_names) or tuple(f"side_row[{r}]" for r in range(0 if upper is None else len(upper))),
             tuple(cap_names) or tuple(f"cap[{r}]" for r in range(0 if caps is None else len(caps))),
+            tuple((int(node), int(parent)) for node, parent in items),
         )
 
     def __post_init__(self) -> None:

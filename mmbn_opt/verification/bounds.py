@@ -31,15 +31,18 @@ class Bounds:
         """Another grouping of the samples: all points and rows are gone."""
         self._group = group
         self.points: dict[int, tuple[NDArray[np.int64], Floats]] = {}
-        self.others: dict[int, tuple[Floats, float]] = {}
-        self._rows: dict[Row, tuple[Floats, float, float, float]] = {}  # coefficients, group or -1, weight, right side
+        self.others: dict[int, tuple[Floats, float, float]] = {}
+        # Coefficients, group or -1, what bounds the coefficients, right side, unit of the multipliers.
+        self._rows: dict[Row, tuple[Floats, float, float, float, float]] = {}
 
     def form(self, wanted: set[Row]) -> None:
         """Have these rows at hand; cuts are formed group by group."""
         if 8 * len(self._owner) * len(wanted | self._rows.keys()) > MOST_BYTES:
             self._rows.clear()
         new = sorted(wanted - self._rows.keys(), key=itemgetter(1, 0))
-        self._rows |= {(p, g): (self.others[g][0], -1, 1.0, self.others[g][1]) for p, g in new if p < 0}
+        for number in (g for p, g in new if p < 0):
+            coefficients, rhs, unit = self.others[number]
+            self._rows[-1, number] = coefficients, -1, np.abs(coefficients).max(), rhs, unit
         cuts = [row for row in new if row[0] >= 0]
         if self._margins is None or not cuts:
             return
@@ -48,7 +51,7 @@ class Bounds:
             members, rows = np.flatnonzero(self._group == group), list(some)
             active, rivals = (np.array([selected[p][part][members] for p, _ in rows]) for part in (0, 1))
             for row, coefficients, weight in zip(rows, *self._margins.cuts(members, active, rivals), strict=True):
-                self._rows[row] = coefficients, group, weight, self._margins.gamma * weight
+                self._rows[row] = coefficients, group, weight, self._margins.gamma * weight, 1.0
 
     def prove(self, evidence: Evidence, boxes: NDArray[np.bool_], *, empty: bool = False) -> tuple[Floats, ...]:
         """What multipliers, one row of them a box, prove of boxes that have columns of each node.
@@ -58,8 +61,8 @@ class Bounds:
         """
         known = [self._rows[row] for row in evidence.rows]
         rows = np.array([row[0] for row in known]).reshape(-1, len(self._owner))
-        group, weight, rhs = np.array([row[1:] for row in known]).reshape(-1, 3).T
-        lam = evidence.multipliers
+        group, weight, rhs, unit = np.array([row[1:] for row in known]).reshape(-1, 4).T
+        lam = evidence.multipliers / unit
         lam = np.where((lam > 0.0) & (lam < 1e100), lam, 0.0)  # no NaN, and no overflow
         lam = np.where(group < 0, lam, 0.0) if empty else _clipped(lam, group.astype(np.intp))
         cost, n = Enclosed(self._zero, self._zero) if empty else self._cost, len(known)

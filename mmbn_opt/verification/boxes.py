@@ -1,4 +1,4 @@
-"""What no acyclic choice of a box can have, and when trees may hang from their smallest node."""
+"""What no choice of a box can have that is acyclic and keeps the limits; whether trees hang from their smallest one."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from mmbn_opt.exceptions import FormatError
 from mmbn_opt.verification.problem import Problem
+from mmbn_opt.verification.side import Row, Side
 
 __all__ = ["Boxes"]
 
@@ -22,12 +23,15 @@ class Boxes:
         for k, (_, parents) in enumerate(problem.columns):
             self.parents[k, list(parents)] = True
         self._roots = _root_columns(problem)
+        self._side = Side(problem.limits, problem.side_said, self.owner, self.offsets, self.parents)
 
-    def row(self, said: dict[str, Any]) -> tuple[NDArray[np.float64], float]:
-        """``row @ x >= rhs`` of a row that every acyclic choice keeps: derived here, and compared with what is said."""
+    def row(self, said: dict[str, Any]) -> Row:
+        """``row @ x >= rhs`` of a row that every choice keeps: derived here, and compared with what is said."""
+        if said["kind"] == "side":
+            return self._side.row(*said["row"])
         if said["kind"] == "cluster" and said["nodes"]:
             members = np.isin(np.arange(self._c + 1), said["nodes"])
-            return (members[self.owner] & ~(self.parents & members).any(axis=1)).astype(np.float64), 1.0
+            return (members[self.owner] & ~(self.parents & members).any(axis=1)).astype(np.float64), 1.0, 1.0
         given = np.zeros(len(self.owner))
         given[said.get("columns", [])] = said.get("coefficients", 0.0)
         for j in range(self._c):
@@ -35,8 +39,15 @@ class Boxes:
             own, bare = self.owner == j, ~self.parents.any(axis=1)
             row = (own & bare).astype(np.float64) - ((self.owner == self._c) & self.parents[:, j])
             if (given == -row).all() and said["upper"] == 0 and self.parents[own & ~bare, self._c].all():
-                return row, 0.0
+                return row, 0.0, 1.0
         raise FormatError(f"The tree file has a row of the kind {said['kind']!r} that acyclicity does not imply.")
+
+    def keeps(self, choice: list[int]) -> bool:
+        """Whether a choice keeps the side constraints."""
+        boxes = np.zeros((1, len(self.owner)), dtype=bool)
+        boxes[0, choice] = True
+        gone, dead = self._side.narrow(boxes, self._above(boxes))
+        return not (dead.any() or (gone & boxes).any())
 
     def is_acyclic(self, choice: list[int]) -> bool:
         """Whether a choice has one column a node and no cycle."""
@@ -47,10 +58,18 @@ class Boxes:
             left &= (edges & left).any(axis=1)
         return not left.any()
 
+    def _above(self, boxes: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """``[box, node, j]``: j is above the node in every choice of the box."""
+        common = np.logical_and.reduceat(~boxes[:, :, None] | self.parents, self.offsets, axis=1)
+        for middle in np.flatnonzero(common.any(axis=(0, 1)) & common.any(axis=(0, 2))):
+            common |= common[:, :, middle, None] & common[:, None, middle, :]
+        return common
+
     def settle(self, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Take away, in place, what no choice of a box needs (n_boxes, n_columns); which boxes have something left.
 
-        A column of node i goes that has a parent which descends from i in every choice of the box. And where trees are
+        A column of node i goes that has a parent which descends from i in every choice of the box, or with which every
+        choice breaks a side constraint. And where trees are
         worth the same from whichever node they hang, so do choices in which a smaller node descends from the root of
         its tree: the same tree is looked at where it hangs from its smallest node.
         """
@@ -59,11 +78,10 @@ class Boxes:
         while len(left):
             boxes = allowed[left]
             counts = np.add.reduceat(boxes, self.offsets, axis=1, dtype=np.int64)
-            common = np.logical_and.reduceat(~boxes[:, :, None] | self.parents, self.offsets, axis=1)
-            for middle in np.flatnonzero(common.any(axis=(0, 1)) & common.any(axis=(0, 2))):
-                common |= common[:, :, middle, None] & common[:, None, middle, :]
+            common = self._above(boxes)
             below = common.swapaxes(1, 2)  # below[box, node, what descends from it]
-            gone = np.asarray((below[:, self.owner] & self.parents).any(axis=2))
+            gone, dead = self._side.narrow(boxes, common)
+            gone |= (below[:, self.owner] & self.parents).any(axis=2)
             for top in np.flatnonzero(self._roots >= 0):
                 root = self._roots[top]
                 gone[:, root] |= below[:, top, :top].any(axis=1)
@@ -72,7 +90,7 @@ class Boxes:
                     gone[b] |= (self.parents & under).any(axis=1) & (self.owner < top)
             gone &= boxes
             allowed[left] = boxes & ~gone
-            alive[left] = (counts > 0).all(axis=1)
+            alive[left] = (counts > 0).all(axis=1) & ~dead
             left = left[gone.any(axis=1) & alive[left]]
         return alive
 
@@ -82,12 +100,13 @@ def _root_columns(problem: Problem) -> NDArray[np.intp]:
 
     They may if margins are the same for both directions of an edge between two features with the class (for a prior
     that is spread over joint states), features have no other sets than {}, {class} and {class, feature}, and whoever is
-    in a tree may have each neighbour as its parent and be the root.
+    in a tree may have each neighbour as its parent and be the root, which no side constraint minds.
     """
     roots = np.full(problem.c + 1, -1, dtype=np.intp)
     columns = {pair: k for k, pair in enumerate(problem.columns)}
     pairs = [(node, set(parents) - {problem.c}) for node, parents in problem.columns if node != problem.c and parents]
-    fits = problem.by_margin and problem.dirichlet and all(len(others) < 2 for _, others in pairs)
+    fits = problem.by_margin and problem.dirichlet and problem.limits.turns
+    fits = fits and all(len(others) < 2 for _, others in pairs)
     fits = fits and all(problem.c in parents for node, parents in problem.columns if node != problem.c and parents)
     for node, others in pairs:
         for other in others:

@@ -10,6 +10,7 @@ import numpy as np
 from mmbn_opt.exceptions import FormatError, InputError
 from mmbn_opt.rigour.enclosed import SAFE, Enclosed, Floats, log, log_rising, n_log_n
 from mmbn_opt.rigour.samples import Parents, Samples
+from mmbn_opt.verification.limits import Limits
 
 __all__ = ["Problem"]
 
@@ -25,8 +26,13 @@ class Problem:
         if isinstance(said.get("gamma"), dict):
             raise InputError("Margins with a gamma of each class or row are not verified.")
         self.score, self.gamma = said["score"], float(Fraction(said.get("gamma", 0)))  # finite
-        if self.score not in ("sm", "sbm", "loglik", "bic", "mdl", "bdeu") or header["side"] is not None:
-            raise InputError(f"Score {self.score!r} with side constraints, or not from a table, is not verified.")
+        if self.score not in ("sm", "sbm", "loglik", "bic", "mdl", "bdeu"):
+            raise InputError(f"Score {self.score!r}, which is not from a table, is not verified.")
+        if header["side"] is not None and not said.get("limits"):
+            raise InputError(
+                "These side constraints are not verified: the tree file does not declare them. It is one of an earlier "
+                f"version, or has one of somebody's own that forbids parent sets: {said.get('constraints')}."
+            )
         self.by_margin = self.score in ("sm", "sbm")
         ((prior, amount),) = said["smoothing"].items()
         self.dirichlet, self._amount, self._ess = prior == "dirichlet", Fraction(amount), Fraction(said.get("ess", 1))
@@ -34,6 +40,8 @@ class Problem:
         self._with_class = said.get("parent_sets") == "margin"
         self.names = [node["name"] for node in header["nodes"]]
         self.c = len(self.names) - 1
+        self.limits = Limits(said.get("limits") or [], self.names, [len(node["states"]) for node in header["nodes"]])
+        self.side_said = header["side"]
         self._must, self._never = (
             [{self.names.index(a) for a, b in said[key] if b == name} for name in self.names]
             for key in ("required_edges", "forbidden_edges")
@@ -53,14 +61,17 @@ class Problem:
         for size in range(self._max_parents - len(must) + 1):
             for some in combinations(free, size):
                 found = frozenset(must.union(some))
-                if not self._with_class or node == self.c or not found or self.c in found:
+                if self._with_class and node != self.c and found and self.c not in found:
+                    continue
+                if not self.limits.forbids(node, found):
                     yield found
 
     def uncovered(self, samples: Samples, cost: Enclosed) -> float:
         """By how much the best structure of the class may be better than the best of candidates; an error if unknown.
 
         A set of the class that is no candidate needs one among its subsets, which closes no more cycles: with the same
-        margins, or with a score that is no less but for what is added here.
+        margins, or with a score that is no less but for what is added here. Where fewer edges may break a side
+        constraint, all sets have to be candidates.
         """
         flat = {v for v, size in enumerate(samples.cards) if size == 1}
 
@@ -74,7 +85,10 @@ class Problem:
             options = {frozenset(parents): k for k, (own, parents) in enumerate(self.columns) if own == node}
             for wanted in self.sets_of(node):
                 inside = [
-                    s for s in options if s <= wanted and not (self.by_margin and part(node, s) != part(node, wanted))
+                    s
+                    for s in options
+                    if s == wanted or (self.limits.closed and s < wanted)
+                    if not self.by_margin or part(node, s) == part(node, wanted)
                 ]
                 if not inside:
                     told = [self.names[v] for v in sorted(wanted)]

@@ -54,8 +54,10 @@ def _verified_tree(tree: Path, data: Path, na: Collection[str]) -> Verified:
     found = records(tree)
     header = next(found)[1]
     problem = Problem(header)
-    samples, (first, *rest) = table_of(header, data, na)
-    statement = f"{first}; {len(problem.columns)} candidates", *rest
+    # What structures have to keep is said by what is read of it, not by the words that stand beside.
+    stated = {key: value for key, value in header["problem"].items() if key not in ("constraints", "limits")}
+    samples, (first, *rest) = table_of({**header, "problem": stated}, data, na)
+    statement = f"{first}; {len(problem.columns)} candidates", *problem.limits.told, *rest
     with np.errstate(all="ignore"):  # what overflows proves nothing
         return _verified(problem, samples, found, header["offset"], statement)
 
@@ -73,9 +75,9 @@ def _verified(problem: Problem, samples: Samples, found: Any, offset: float, sta
     replay.run(found)
     choice, (value, error) = replay.incumbent, Enclosed(*np.array([-np.inf, 0.0]))
     if choice:
-        inside = boxes.is_acyclic(choice)
+        inside = boxes.is_acyclic(choice) and boxes.keeps(choice)
         if not inside or any(frozenset(problem.columns[k][1]) not in problem.sets_of(v) for v, k in enumerate(choice)):
-            raise FormatError("The best structure of the tree file has a cycle, or is outside of its class.")
+            raise FormatError("The best structure of the tree file has a cycle, or is outside of its class or limits.")
         value, error = margins.value(choice) if margins else Enclosed(-cost.value[choice], cost.error[choice]).total()
     bound = most + excess - replay.proved
     bound += gamma(4) * (abs(most) + excess + abs(replay.proved))

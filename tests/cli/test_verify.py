@@ -52,6 +52,32 @@ def test_a_proof_is_verified_in_words_and_in_the_folder(solved):
     assert again.stdout == process.stdout
 
 
+def test_a_proof_under_limits_says_under_which(solved):
+    costs = solved / "costs.csv"
+    costs.write_text("feature,cost\nA0,1.5\nA1,1\nB0,0.25\n", encoding="utf-8")
+    process = run_command(
+        "structure", "-d", solved / "corral.csv", "-t", "class", "--p", "0.9", "-o", solved / "small", "--solver",
+        "branch_and_cut", "--checkpoint", solved / "few", "--max-edges", "5", "--max-features", "3", "--feature-costs",
+        costs, "--budget", "2.5",
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    process = run_command("verify", solved / "few", "--data", solved / "corral.csv")
+    assert process.returncode == 0, process.stderr
+    lines = process.stdout.splitlines()
+    assert lines[1:4] == [
+        "limit: edges, most: 5",
+        "limit: features, most: 3",
+        "limit: weights, of: [['A0', 1.5], ['A1', 1.0], ['B0', 0.25]], most: 2.5",
+    ]
+    said = json.loads((solved / "small" / "result.json").read_text(encoding="utf-8"))
+    bound = next(line for line in lines if WORDS in line).rsplit(" ", 1)[1]
+    assert float(bound) == pytest.approx(said["primal_bound"], rel=1e-9)
+    assert float(bound) < 261.0
+    noted = json.loads((solved / "few" / "run.json").read_text(encoding="utf-8"))
+    assert noted["verified"]["bound"] == float(bound)
+    assert "limits" not in noted["problem"]
+
+
 def test_another_row_is_named_and_the_status_tells(solved):
     lines = (solved / "corral.csv").read_text(encoding="utf-8").splitlines()
     first, rest = lines[40].split(",", 1)

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from seldom import mostly_slow
+from small_proofs import taken_apart
+from small_proofs import tree_file as tree_of
 
 import mmbn_opt as mm
 from mmbn_opt._file_lock import FileLock
@@ -394,6 +396,22 @@ CHANGES = {
     "seed": (margins, {"seed": 5}, "seed is 5, and was 0"),
     "options": (margins, {"options": {"groups": 9}}, "options is {'groups': 9}, and was {}"),
 }  # fmt: skip
+
+
+def test_a_search_under_limits_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
+    """Whose header declares no limits, and has no names of what they count."""
+    problem = margins().with_constraints(mm.MaxFeatures(3), mm.MaxEdges(5))
+    result = solve(problem, tmp_path / "new", options={"node_limit": 5})
+    header, records = taken_apart((tmp_path / "new" / "tree.mmbn").read_bytes())
+    assert len(header["problem"].pop("limits")) == 2
+    del header["side"]["items"]
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "tree.mmbn").write_bytes(tree_of(header, records))
+    again = solve(problem, tmp_path / "old")
+    assert again.termination_status is mm.TerminationStatus.OPTIMAL
+    assert again.bounds.dual_bound <= result.bounds.dual_bound + 1e-9
+    with pytest.raises(mm.InputError, match="search of another problem"):
+        solve(problem.with_constraints(mm.MaxEdges(4)), tmp_path / "old")
 
 
 @pytest.mark.parametrize("name", CHANGES)

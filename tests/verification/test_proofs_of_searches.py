@@ -123,7 +123,6 @@ def test_the_beginning_of_a_file_is_a_proof_too(share, tmp_path):
         (lambda f: replace(f, margin_weight={0: 2.0, 1: 1.0}), "margin weight of their own"),
         (lambda f: replace(f, gamma={0: 2.0, 1: 1.0}), "gamma of each class or row"),
         (lambda f: replace(f, gamma=np.linspace(1, 2, f.data.n_samples)), "gamma of each class or row"),
-        (lambda f: f.with_constraints(mm.MaxEdges(2)), "side constraints"),
     ],
 )
 def test_objectives_that_the_verifier_does_not_know_are_refused(change, told, tmp_path):

@@ -62,7 +62,7 @@ def side_constraints(form: ConstraintForm, candidates: CandidateParents) -> Side
     return SideConstraints.of(
         candidates.offsets, parents, rows=rows, upper=upper, cover=cover,
         weights=np.array(weights).reshape(len(caps), len(items)), caps=np.array(caps), groups=groups, above=above,
-        apart=apart, row_names=row_names, cap_names=cap_names,
+        apart=apart, row_names=row_names, cap_names=cap_names, items=items,
     )  # fmt: skip
 
 
