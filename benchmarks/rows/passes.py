@@ -37,7 +37,11 @@ def tasks(name: str, folder: Path) -> tuple[int, dict[str, Callable[[], Any]]]:
     """Number of merged samples, and what is timed."""
     import mmbn_opt as mm
     from mmbn_opt.programs import ProgramKind
-    from mmbn_opt.solvers.choice.branch_and_cut.solver import few_groups
+
+    try:
+        from mmbn_opt.solvers.choice.branch_and_cut._settings import few_groups
+    except ImportError:  # where it was in earlier checkouts
+        from mmbn_opt.solvers.choice.branch_and_cut.solver import few_groups
 
     if name in SYNTHETIC:
         data = mm.DiscreteDataset.from_frame(frame(SYNTHETIC[name]), target="y")

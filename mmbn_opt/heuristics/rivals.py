@@ -2,7 +2,7 @@
 
 from mmbn_opt._arrays import FloatArray, kernel
 
-__all__ = ["NOT_A_RIVAL", "rival_score"]
+__all__ = ["NOT_A_RIVAL", "greatest", "rival_score"]
 
 NOT_A_RIVAL = -1e300
 
@@ -28,3 +28,20 @@ def rival_score(rest: FloatArray, entries: FloatArray) -> float:
         if value > rival:
             rival = value
     return rival
+
+
+@kernel(nogil=True, fastmath={"nnan", "nsz"})
+def greatest(scores: FloatArray) -> float:
+    """The greatest of some scores, or `NOT_A_RIVAL`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float(greatest(np.array([NOT_A_RIVAL, -1.0, -2.0])))
+    -1.0
+    """
+    best = NOT_A_RIVAL
+    for c in range(len(scores)):
+        if scores[c] > best:
+            best = scores[c]
+    return best

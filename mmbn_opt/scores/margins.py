@@ -73,6 +73,10 @@ class EntryLookup(NamedTuple):
         """The same lookup for some of the samples, in the order given."""
         return self._replace(codes=np.take(self.codes, order, axis=1))
 
+    def in_flat(self, width: int) -> "EntryLookup":
+        """Where in the flat table, of which each entry has `width` numbers, an entry begins."""
+        return self._replace(first_row=self.first_row * np.int32(width), strides=self.strides * np.int32(width))
+
     def entries(self, column: int) -> NDArray[np.int64]:
         """Entry of `table` that every sample sees in a column, shape (n_samples,)."""
         rows = np.full(self.codes.shape[1], self.first_row[column], dtype=np.int64)

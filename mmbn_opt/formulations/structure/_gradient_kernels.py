@@ -7,16 +7,14 @@ from mmbn_opt._arrays import kernel
 
 from ..._arrays import FloatArray
 from ...scores.lookup import find_rows
-from ...scores.margins import EntryLookup
+from .node_blocks import WIDTH, NodeBlocks, NodeBundles
 from .node_sets import NodeSets
 
 IntArray = NDArray[np.int32]
+Codes = NDArray[np.unsignedinteger]
 
 BLOCK = 4096
-"""Samples whose entries are looked up at a time: they stay in the first cache."""
-
-CELLS_A_SAMPLE = 1
-"""Cells that a set may have for each sample of a group: with more, counting is no faster than looking up."""
+"""Samples whose cells are looked up at a time: they stay in the first cache."""
 
 
 @kernel(nogil=True)
@@ -50,28 +48,58 @@ def number_kinds(
         kind_ends[i + 1] = begin + count
 
 
+@kernel(nogil=True, fastmath={"contract", "nsz"})
+def add_cells(
+    bundles: NodeBundles, s: int, cells: int, n_classes: int, kind: int, counts: FloatArray, sums: FloatArray
+) -> None:
+    """Add what the samples of one kind, so many in each cell of set `s`, give each column: ``sums[bundle, j]``."""
+    label, rival = kind // (n_classes + 1), kind % (n_classes + 1) - 1
+    for b in range(bundles.of_set[s], bundles.of_set[s + 1]):
+        values = bundles.values[bundles.start[b] : bundles.start[b + 1]]
+        own = values[label * cells * WIDTH : (label + 1) * cells * WIDTH]
+        t0 = t1 = t2 = t3 = 0.0
+        if rival < 0:
+            for cell in range(cells):
+                count, at = counts[cell], cell * WIDTH
+                t0 += count * own[at]
+                t1 += count * own[at + 1]
+                t2 += count * own[at + 2]
+                t3 += count * own[at + 3]
+        else:
+            other = values[rival * cells * WIDTH : (rival + 1) * cells * WIDTH]
+            for cell in range(cells):
+                count, at = counts[cell], cell * WIDTH
+                t0 += count * (own[at] - other[at])
+                t1 += count * (own[at + 1] - other[at + 1])
+                t2 += count * (own[at + 2] - other[at + 2])
+                t3 += count * (own[at + 3] - other[at + 3])
+        sums[b, 0] += t0
+        sums[b, 1] += t1
+        sums[b, 2] += t2
+        sums[b, 3] += t3
+
+
 @kernel(nogil=True)
-def cell_entries(sets: NodeSets, lookup: EntryLookup, s: int, entries: IntArray) -> None:
-    """For each column of set `s`, in order, the entry that it looks up in each cell of the set."""
-    cells, begin = sets.cells[s], sets.start[s]
-    for at in range(begin, sets.start[s + 1]):
-        k, base = sets.columns[at], (at - begin) * cells
-        for cell in range(cells):
-            row, left = lookup.first_row[k], cell
-            for w in range(sets.members.shape[1]):
-                stride = sets.strides[s, w]
-                if stride > 0:
-                    row += lookup.strides[k, w] * (left // stride)
-                    left %= stride
-            entries[base + cell] = row
+def cells_inside(blocks: NodeBlocks, b: int, place: int, seen: IntArray) -> None:
+    """The cell of the set at `place` in which each cell of block `b` lies."""
+    for cell in range(blocks.cells[b]):
+        left, at = cell, 0
+        for w in range(blocks.members.shape[1]):
+            stride = blocks.strides[b, w]
+            if stride > 0:
+                at += blocks.inside[place, w] * (left // stride)
+                left %= stride
+        seen[cell] = at
 
 
-@kernel(nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@kernel(nogil=True)
 def count_up(
-    table: FloatArray,
-    lookup: EntryLookup,
+    bundles: NodeBundles,
+    blocks: NodeBlocks,
     sets: NodeSets,
-    s: int,
+    b: int,
+    n_classes: int,
+    codes: Codes,
     weight: FloatArray,
     ends: NDArray[np.intp],
     number: IntArray,
@@ -82,47 +110,60 @@ def count_up(
     counts: FloatArray,
     gradients: FloatArray,
 ) -> None:
-    """The columns of set `s` of `margin_gradients` for the groups that are counted: by kind and cell, then summed up.
+    """The columns of block `b` of `margin_gradients` for the groups that are counted: by kind and cell, then summed up.
 
     `counts` are zeros, and zeros again on return.
     """
-    n_groups, n_classes, i = len(ends) - 1, table.shape[1], 0
-    cells, begin = np.int32(sets.cells[s]), sets.start[s]
-    n_columns = sets.start[s + 1] - begin
-    entries = np.empty(cells * n_columns, dtype=np.int32)
-    cell_entries(sets, lookup, s, entries)
+    n_groups, i, n_cells = len(ends) - 1, 0, blocks.cells[b]
+    first, last = blocks.of_block[b], blocks.of_block[b + 1]
+    seen = np.empty((last - first, n_cells), dtype=np.int32)
+    most = np.int64(1)
+    for place in range(first, last):
+        cells_inside(blocks, b, place, seen[place - first])
+        most = max(most, sets.cells[blocks.sets[place]])
+    of_set = np.empty(most)
+    sums = np.zeros((len(bundles.columns), WIDTH))
     for start in range(0, ends[n_groups], BLOCK):
         stop = min(start + BLOCK, ends[n_groups])
-        find_rows(0, sets.members, sets.strides, s, lookup.codes, start, stop - start, rows)
+        find_rows(0, blocks.members, blocks.strides, b, codes, start, stop - start, rows)
         while True:
             if counted[i]:
                 for a in range(max(start, ends[i]), min(stop, ends[i + 1])):
-                    counts[np.uint32(cells * number[a] + rows[a - start])] += weight[a]
+                    counts[np.uint32(np.int32(n_cells) * number[a] + rows[a - start])] += weight[a]
                 if ends[i + 1] <= stop:
-                    for j in range(n_columns):
-                        base, total = j * cells, 0.0
+                    for place in range(first, last):
+                        s, inside = blocks.sets[place], seen[place - first]
+                        cells = sets.cells[s]
                         for q in range(kind_ends[i], kind_ends[i + 1]):
-                            label, rival = kinds[q] // (n_classes + 1), kinds[q] % (n_classes + 1) - 1
-                            at = (q - kind_ends[i]) * cells
-                            if rival < 0:
-                                for cell in range(cells):
-                                    total += counts[at + cell] * table[entries[base + cell], label]
-                            else:
-                                for cell in range(cells):
-                                    row = entries[base + cell]
-                                    total += counts[at + cell] * (table[row, label] - table[row, rival])
-                        gradients[i, sets.columns[begin + j]] = total
-                    counts[: cells * (kind_ends[i + 1] - kind_ends[i])] = 0.0
+                            own = counts[(q - kind_ends[i]) * n_cells : (q - kind_ends[i] + 1) * n_cells]
+                            of_set[:cells] = 0.0
+                            for cell in range(n_cells):
+                                of_set[np.uint32(inside[cell])] += own[cell]
+                            add_cells(bundles, s, cells, n_classes, kinds[q], of_set, sums)
+                        hand_over(bundles, s, sums, i, gradients)
+                    counts[: n_cells * (kind_ends[i + 1] - kind_ends[i])] = 0.0
             if ends[i + 1] > stop or i == n_groups - 1:
                 break
             i += 1
 
 
-@kernel(nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@kernel(nogil=True)
+def hand_over(bundles: NodeBundles, s: int, sums: FloatArray, i: int, gradients: FloatArray) -> None:
+    """The sums of the columns of set `s` to the gradient of group `i`; zeros stay behind."""
+    for b in range(bundles.of_set[s], bundles.of_set[s + 1]):
+        for j in range(WIDTH):
+            if bundles.columns[b, j] >= 0:
+                gradients[i, bundles.columns[b, j]] += sums[b, j]
+            sums[b, j] = 0.0
+
+
+# Without "reassoc", by which compilers would gather from four samples at a time, slower than one after the other.
+@kernel(nogil=True, fastmath={"contract", "nsz"})
 def look_up(
-    table: FloatArray,
-    lookup: EntryLookup,
-    k: int,
+    bundles: NodeBundles,
+    sets: NodeSets,
+    s: int,
+    codes: Codes,
     labels: IntArray,
     weight: FloatArray,
     rival: IntArray,
@@ -130,34 +171,61 @@ def look_up(
     ends: NDArray[np.intp],
     counted: NDArray[np.bool_],
     rows: IntArray,
+    sums: FloatArray,
     gradients: FloatArray,
 ) -> None:
-    """Column `k` of `margin_gradients` for the groups that are not counted, sample by sample."""
-    n_groups, i = len(ends) - 1, 0
-    for start in range(0, ends[n_groups], BLOCK):
-        stop = min(start + BLOCK, ends[n_groups])
-        find_rows(lookup.first_row[k], lookup.members, lookup.strides, k, lookup.codes, start, stop - start, rows)
-        while True:
-            if not counted[i]:
-                total = 0.0
-                if binary:
-                    for a in range(max(start, ends[i]), min(stop, ends[i + 1])):
-                        total += weight[a] * table[rows[a - start], labels[a]]
-                else:
-                    for a in range(max(start, ends[i]), min(stop, ends[i + 1])):
-                        row = rows[a - start]
-                        total += weight[a] * (table[row, labels[a]] - table[row, rival[a]])
-                gradients[i, k] += total
-            if ends[i + 1] > stop or i == n_groups - 1:
-                break
-            i += 1
+    """The columns of set `s` of `margin_gradients` for the groups that are not counted, sample by sample."""
+    n_groups, step = len(ends) - 1, np.uint32(WIDTH * sets.cells[s])
+    for b in range(bundles.of_set[s], bundles.of_set[s + 1]):
+        values = bundles.values[bundles.start[b] : bundles.start[b + 1]]
+        sums[:] = 0.0
+        i = 0
+        for start in range(0, ends[n_groups], BLOCK):
+            stop = min(start + BLOCK, ends[n_groups])
+            find_rows(0, sets.members, sets.strides, s, codes, start, stop - start, rows)
+            while True:
+                if not counted[i]:
+                    begin, end = max(start, ends[i]), min(stop, ends[i + 1])
+                    cells, label, times = rows[begin - start : end - start], labels[begin:end], weight[begin:end]
+                    t0 = t1 = t2 = t3 = 0.0
+                    if binary:
+                        for a in range(len(cells)):
+                            at, n = np.uint32(label[a]) * step + np.uint32(WIDTH) * np.uint32(cells[a]), times[a]
+                            t0 += n * values[at]
+                            t1 += n * values[at + np.uint32(1)]
+                            t2 += n * values[at + np.uint32(2)]
+                            t3 += n * values[at + np.uint32(3)]
+                    else:
+                        nearest = rival[begin:end]
+                        for a in range(len(cells)):
+                            cell, n = np.uint32(WIDTH) * np.uint32(cells[a]), times[a]
+                            at, to = np.uint32(label[a]) * step + cell, np.uint32(nearest[a]) * step + cell
+                            t0 += n * (values[at] - values[to])
+                            t1 += n * (values[at + np.uint32(1)] - values[to + np.uint32(1)])
+                            t2 += n * (values[at + np.uint32(2)] - values[to + np.uint32(2)])
+                            t3 += n * (values[at + np.uint32(3)] - values[to + np.uint32(3)])
+                    sums[i, 0] += t0
+                    sums[i, 1] += t1
+                    sums[i, 2] += t2
+                    sums[i, 3] += t3
+                if ends[i + 1] > stop or i == n_groups - 1:
+                    break
+                i += 1
+        for j in range(WIDTH):
+            k = bundles.columns[b, j]
+            if k >= 0:
+                for i in range(n_groups):
+                    if not counted[i]:
+                        gradients[i, k] = sums[i, j]
 
 
 @kernel(nogil=True)
 def margin_gradients(
-    table: FloatArray,
-    lookup: EntryLookup,
+    bundles: NodeBundles,
+    blocks: NodeBlocks,
     sets: NodeSets,
+    n_classes: int,
+    codes: Codes,
     labels: IntArray,
     weight: FloatArray,
     rival: IntArray,
@@ -166,36 +234,43 @@ def margin_gradients(
     number: IntArray,
     kinds: IntArray,
     kind_ends: NDArray[np.intp],
-    wanted_sets: NDArray[np.intp],
+    wanted_blocks: NDArray[np.intp],
     gradients: FloatArray,
 ) -> None:
-    """For the columns k of some sets: ``gradients[i, k]``, the sum of n_m times the log ratio over samples of a group.
+    """For the columns k of some blocks of sets: ``gradients[i, k]``, the sum of n_m times the log ratio over a group.
 
     The samples are those below gamma alone; group i has ``ends[i]`` to ``ends[i + 1] - 1``. The ratio is that of
     ``theta_k`` at the true class to ``theta_k`` at the nearest rival (for `binary` tables the entry of the true class,
-    and the rival is -1). Where a group has more samples than a set has cells, the samples of each cell are counted, for
-    all columns of the set at once; the weight of a cell then multiplies its entry, which is the same sum. `number`,
-    `kinds` and `kind_ends` are those of `number_kinds`.
+    and the rival is -1). Where a group has many samples beside the cells of a block, those of each cell are counted,
+    for all columns of all its sets at once; the weight of a cell then multiplies its entries, which is the same sum.
+    Elsewhere a sample's cell is looked up for the columns of a set at once. `number`, `kinds` and `kind_ends` are those
+    of `number_kinds`.
     """
     n_groups = len(ends) - 1
     rows = np.empty(BLOCK, dtype=np.int32)
     counted = np.empty(n_groups, dtype=np.bool_)
-    counts = np.zeros(CELLS_A_SAMPLE * len(labels))
-    for s in wanted_sets:
-        cells, begin = sets.cells[s], sets.start[s]
-        n_columns = sets.start[s + 1] - begin
+    counts = np.zeros(len(labels))
+    sums = np.empty((n_groups, WIDTH))
+    for b in wanted_blocks:
+        n_sets, sums_up = blocks.of_block[b + 1] - blocks.of_block[b], np.int64(0)
+        for place in range(blocks.of_block[b], blocks.of_block[b + 1]):
+            sums_up += blocks.cells[b] + sets.cells[blocks.sets[place]]
         some_counted, all_counted = False, True
         for i in range(n_groups):
+            # A count of all sets at once takes as long as one of them looked up, and then its cells are summed up.
             n_kinds = kind_ends[i + 1] - kind_ends[i]
-            counted[i] = cells * n_kinds <= CELLS_A_SAMPLE * (ends[i + 1] - ends[i])
+            counted[i] = sums_up * n_kinds < (n_sets - 1) * (ends[i + 1] - ends[i])
             some_counted |= counted[i]
             all_counted &= counted[i]
         if some_counted:
             count_up(
-                table, lookup, sets, s, weight, ends, number, kinds, kind_ends, counted, rows, counts, gradients
+                bundles, blocks, sets, b, n_classes, codes, weight, ends, number, kinds, kind_ends, counted, rows,
+                counts, gradients,
             )  # fmt: skip
         if all_counted:
             continue
-        for j in range(n_columns):
-            k = sets.columns[begin + j]
-            look_up(table, lookup, k, labels, weight, rival, binary, ends, counted, rows, gradients)
+        for place in range(blocks.of_block[b], blocks.of_block[b + 1]):
+            look_up(
+                bundles, sets, blocks.sets[place], codes, labels, weight, rival, binary, ends, counted, rows, sums,
+                gradients,
+            )  # fmt: skip

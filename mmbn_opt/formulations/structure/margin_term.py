@@ -22,6 +22,7 @@ from ..._arrays import FloatArray
 from ..._budget import leave_in_time
 from ...programs.choice import GroupCuts, WantedGroups
 from ...scores.margins import MarginTables
+from .node_blocks import NodeBlocks, NodeBundles
 from .node_sets import NodeSets
 
 __all__ = ["DEFAULT_GROUPS", "MarginTerm"]
@@ -82,7 +83,8 @@ class MarginTerm:
         self._group = group[order]
         simpler = tables.without_rivals()
         self._table, self._binary = simpler.table, simpler.binary
-        self._lookup = tables.lookup.of_samples(order)
+        self._flat = np.ascontiguousarray(simpler.table).ravel()
+        self._places = tables.lookup.of_samples(order).in_flat(tables.n_classes)
         self._varying = np.flatnonzero(tables.lookup.first_row)
         self._sets = NodeSets.of(tables.lookup)
         self._labels = np.ascontiguousarray(tables.labels[order])
@@ -97,6 +99,15 @@ class MarginTerm:
         weights = self._weight if one else self._gamma * self._weight
         totals = np.bincount(self._group, weights=weights, minlength=self._n_groups)
         return np.asarray(self._given * totals if one else totals, dtype=np.float64)
+
+    @cached_property
+    def _bundles(self) -> NodeBundles:
+        return NodeBundles.of(self._table, self._tables.lookup, self._sets)
+
+    @cached_property
+    def _blocks(self) -> NodeBlocks:
+        kinds = 1 if self._binary else self._tables.n_classes - 1
+        return NodeBlocks.of(self._sets, self._tables.lookup.states, self.n_parts // (3 * kinds * self._n_groups))
 
     @property
     def n_parts(self) -> int:
@@ -128,7 +139,7 @@ class MarginTerm:
         def run(part: int) -> slice:
             first, last = int(ends[part]), int(ends[part + 1])
             count = margin_pass(
-                self._table, self._lookup, self._labels, self._weight, self._gamma, self._binary,
+                self._flat, self._table.shape[1], self._places, self._labels, self._weight, self._gamma, self._binary,
                 self._group, columns, x, loss[part], intercept[part], active, rival, first, last,
             )  # fmt: skip
             return slice(first, first + count)
@@ -154,19 +165,20 @@ class MarginTerm:
             places = np.concatenate([np.arange(0), *(np.arange(ends[g], ends[g + 1]) for g in groups)])
             active, rival = active[places], rival[places]
             ends = np.concatenate([[0], np.cumsum(ends[groups + 1] - ends[groups])])
-        lookup, labels, weight = self._lookup.of_samples(active), self._labels[active], self._weight[active]
+        codes, labels, weight = np.take(self._places.codes, active, axis=1), self._labels[active], self._weight[active]
         number, kinds = np.empty((2, len(active)), dtype=np.int32)
         kind_ends = np.empty(len(ends), dtype=np.intp)
         number_kinds(labels, rival, self._table.shape[1], ends, number, kinds, kind_ends)
         gradients = np.zeros((len(groups), len(x)))
-        n_sets = len(self._sets.cells)
-        n_shares = min(max(self._threads, len(active) * n_sets // _LOOKUPS_A_SHARE), max(self._threads, n_sets))
-        shares = np.array_split(np.arange(n_sets), n_shares)
+        bundles, blocks = self._bundles, self._blocks
+        n_blocks = len(blocks.cells)
+        n_shares = min(max(self._threads, len(active) * n_blocks // _LOOKUPS_A_SHARE), max(self._threads, n_blocks))
+        shares = np.array_split(np.arange(n_blocks), n_shares)
 
         def run(share: int) -> None:
             margin_gradients(
-                self._table, lookup, self._sets, labels, weight, rival, self._binary, ends, number, kinds, kind_ends,
-                shares[share], gradients,
+                bundles, blocks, self._sets, self._table.shape[1], codes, labels, weight, rival, self._binary, ends,
+                number, kinds, kind_ends, shares[share], gradients,
             )  # fmt: skip
 
         self._map(run, n_shares, self._threads)
@@ -183,7 +195,7 @@ class MarginTerm:
 
         def run(part: int) -> None:
             exchange_pass(
-                self._table, self._lookup, self._labels, self._weight, self._gamma, self._binary,
+                self._flat, self._table.shape[1], self._places, self._labels, self._weight, self._gamma, self._binary,
                 columns, starts, x, loss[part], int(ends[part]), int(ends[part + 1]),
             )  # fmt: skip
 
@@ -199,7 +211,9 @@ class MarginTerm:
             twin = copy(self)
             twin._threads = threads
             return twin
-        return MarginTerm(self._tables, self._given, n_groups, threads)
+        other = MarginTerm(self._tables, self._given, n_groups, threads)
+        other.__dict__["_bundles"] = self._bundles  # the same for every grouping
+        return other
 
     def sampled(self, n_parts: int) -> "MarginTerm":
         """The sum over about `n_parts` samples, drawn evenly; see `ConcaveTerm.sampled`."""

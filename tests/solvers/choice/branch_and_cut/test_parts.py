@@ -47,7 +47,7 @@ def small_data(seed: int, n_features: int = 4, n_classes: int = 3, n_samples: in
 
 
 @pytest.mark.parametrize("binary", [False, True])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, 3, 8, 11])
 @pytest.mark.parametrize("n_groups", [1, 5, 1000])
 def test_value_and_cuts_equal_a_numpy_twin(*, binary: bool, n_classes: int, n_groups: int) -> None:
     make = BinarySoftMarginStructure if binary else SoftMarginStructure
@@ -345,6 +345,35 @@ def test_counting_by_cell_gives_the_sums_of_looking_up_each_sample(
     for k in range(len(x)):
         rows_of = tables.lookup.entries(k)
         assert (rows_of == 0).all() if not tables.lookup.first_row[k] else rows_of.min() >= tables.lookup.first_row[k]
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3, 9])
+@pytest.mark.parametrize("max_parents", [2, 3])
+def test_sets_that_are_counted_together_have_the_gradients_of_a_numpy_twin(
+    *, n_classes: int, max_parents: int, binary: bool
+) -> None:
+    rng = np.random.default_rng(n_classes)
+    n = 6_000
+    codes = np.stack([rng.integers(0, states, size=n) for states in (2, 3, 2, 2, 4, 1)], axis=1)
+    labels = (codes.sum(axis=1) + rng.integers(0, 3, n)) % n_classes
+    data = DiscreteDataset.from_arrays(codes, labels, sample_weight=rng.random(n) + 0.5)
+    make = BinarySoftMarginStructure if binary else SoftMarginStructure
+    formulation = make(data, max_parents=max_parents)
+    tables = MarginTables.build(data, formulation.candidates, formulation.prior, binary=binary)
+    term = MarginTerm(tables, 2.0, 3)
+    assert len(term._blocks.cells) < len(term._sets.cells)
+    assert sorted(term._blocks.sets.tolist()) == list(range(len(term._sets.cells)))
+    x = random_point(rng, formulation.candidates.offsets)
+    cuts = term.cuts(x)
+    parts = np.stack([tables.coefficients(k) for k in range(tables.n_columns)], axis=1)
+    parts = parts.reshape(n, -1, tables.n_columns)
+    nearest = (parts @ x).argmin(axis=1)
+    chosen = parts[np.arange(n), nearest]
+    below = tables.weight * (chosen @ x < 2.0)
+    for group in range(3):
+        twin = (below * (term.groups == group)) @ chosen
+        assert np.allclose(cuts.gradients[group], twin, rtol=1e-9, atol=1e-8)
 
 
 def test_threads_change_no_digit_of_a_cut() -> None:
