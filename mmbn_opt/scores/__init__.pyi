@@ -6,6 +6,7 @@ from mmbn_opt.scores.calibration import log_loss as log_loss
 from mmbn_opt.scores.confusion import confusion_on as confusion_on
 from mmbn_opt.scores.explanation import Explanation as Explanation
 from mmbn_opt.scores.flips import Flip as Flip
+from mmbn_opt.scores.margin_counts import count_margin_tables as count_margin_tables
 from mmbn_opt.scores.margins import MarginTables as MarginTables
 from mmbn_opt.scores.predictive import DecomposableScore as DecomposableScore
 from mmbn_opt.scores.predictive import bdeu as bdeu

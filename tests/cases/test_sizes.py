@@ -12,7 +12,7 @@ from mmbn_opt.data import counts
 from mmbn_opt.formulations.parameters import base
 from mmbn_opt.heuristics import order_mi, tan_cmi, tan_cr
 from mmbn_opt.programs.base import ProgramKind
-from mmbn_opt.scores import margins
+from mmbn_opt.scores import margin_counts
 
 MANY = 64 * 2**20
 """Bytes: more than any refusal here may have allocated, and a fraction of what is refused."""
@@ -83,7 +83,7 @@ def test_012_what_takes_gigabytes_is_refused_with_its_figures_before_anything_la
 def test_012_the_margin_tables_are_counted_to_the_entry() -> None:
     data = wide(rows=60, columns=4, labels=7, classes=3)
     formulation = mm.SoftMarginStructure(data, max_parents=3)
-    sizes = margins.MarginTables.block_sizes(data, formulation.candidates)
+    sizes = margin_counts.block_sizes(data, formulation.candidates)
     table = formulation.tables.table
     assert len(table) == 1 + sizes.sum()
     cells = int(sizes.sum()) * data.n_classes

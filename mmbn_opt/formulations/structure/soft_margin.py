@@ -19,7 +19,8 @@ from ...networks.candidates import refuse_large_choice
 from ...networks.network import BayesianNetwork
 from ...networks.smoothing import Dirichlet, Laplace
 from ...programs.base import ProgramKind
-from ...scores.margins import MAX_MARGIN_CELLS, MarginTables
+from ...scores.margin_counts import MAX_MARGIN_CELLS, count_margin_tables, refuse_oversized
+from ...scores.margins import MarginTables
 from ...scores.predictive import binary_soft_margin, log_odds, soft_margin
 from ...scores.row_sums import RowNumbers
 from ..base import Start
@@ -117,7 +118,7 @@ class MarginStructure(StructureFormulation):
         super().refuse_oversized(kind)
 
     def _refuse_tables(self) -> None:
-        MarginTables.refuse_oversized(self.merged, self.candidates, self.max_cells)
+        refuse_oversized(self.merged, self.candidates, self.max_cells)
 
     @cached_property
     def tables(self) -> MarginTables:
@@ -125,7 +126,7 @@ class MarginStructure(StructureFormulation):
         if isinstance(self.data, MappedDataset):
             return self._drawn[0]
         self._refuse_tables()
-        tables = MarginTables.build(self.merged, self.candidates, self.prior, binary=self._binary)
+        tables = count_margin_tables(self.merged, self.candidates, self.prior, binary=self._binary)
         if is_number(self.margin_weight) and self.margin_weight == 1:
             return tables
         share = self._weight_numbers.of(self.data.target_codes, slice(None))
@@ -143,7 +144,7 @@ class MarginStructure(StructureFormulation):
         numbers, rows, labels = numbers[order], rows.subset(order), labels[order]
         gamma, share = (n.of(labels, numbers) for n in (self._gamma_numbers, self._weight_numbers))
         rows = replace(rows, sample_weight=rows.sample_weight * share)
-        tables = MarginTables.build(self.data, self.candidates, self.prior, binary=self._binary, samples=rows)
+        tables = count_margin_tables(self.data, self.candidates, self.prior, binary=self._binary, samples=rows)
         return tables, gamma
 
     def _loss(self) -> MarginLoss:

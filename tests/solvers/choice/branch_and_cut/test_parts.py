@@ -20,6 +20,7 @@ from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.programs.lagrangian import find_hub
 from mmbn_opt.programs.tree_proof import TreeProof
+from mmbn_opt.scores.margin_counts import count_margin_tables
 from mmbn_opt.scores.margins import EntryLookup, MarginTables
 from mmbn_opt.solvers.choice.branch_and_cut import _simplex as simplex
 from mmbn_opt.solvers.choice.branch_and_cut._master import Master
@@ -360,7 +361,7 @@ def test_sets_that_are_counted_together_have_the_gradients_of_a_numpy_twin(
     data = DiscreteDataset.from_arrays(codes, labels, sample_weight=rng.random(n) + 0.5)
     make = BinarySoftMarginStructure if binary else SoftMarginStructure
     formulation = make(data, max_parents=max_parents)
-    tables = MarginTables.build(data, formulation.candidates, formulation.prior, binary=binary)
+    tables = count_margin_tables(data, formulation.candidates, formulation.prior, binary=binary)
     term = MarginTerm(tables, 2.0, 3)
     assert len(term._blocks.cells) < len(term._sets.cells)
     assert sorted(term._blocks.sets.tolist()) == list(range(len(term._sets.cells)))
@@ -381,7 +382,7 @@ def test_threads_change_no_digit_of_a_cut() -> None:
     codes = rng.integers(0, 3, size=(9_000, 3))
     data = DiscreteDataset.from_arrays(codes, rng.integers(0, 3, size=9_000), sample_weight=rng.random(9_000) + 0.5)
     formulation = SoftMarginStructure(data)
-    tables = MarginTables.build(data, formulation.candidates, formulation.prior, binary=False)
+    tables = count_margin_tables(data, formulation.candidates, formulation.prior, binary=False)
     alone, together = (MarginTerm(tables, 2.0, 7, threads) for threads in (1, 2))
     for _ in range(3):
         x = random_point(rng, formulation.candidates.offsets)
