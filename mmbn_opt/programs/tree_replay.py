@@ -28,7 +28,7 @@ from mmbn_opt.programs.tree_records import (
     json_of,
 )
 
-__all__ = ["AtRoot", "Origin", "Replay"]
+__all__ = ["AtRoot", "Origin", "Replay", "RootSoFar"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,25 @@ class AtRoot:
     allowed: BoolArray
 
 
+@dataclass(frozen=True, eq=False)
+class RootSoFar:
+    """The last bound of a root that no tree was begun from, and what its rows are made from.
+
+    Parameters
+    ----------
+    groups : int array (n_samples,)
+    point_places : list of int
+        Of each point of that layout.
+    others : list of dict
+    evidence : Evidence
+    """
+
+    groups: NDArray[np.uint16]
+    point_places: list[int]
+    others: list[dict[str, Any]]
+    evidence: Evidence
+
+
 @dataclass
 class Replay:
     """What the records say.
@@ -87,6 +106,8 @@ class Replay:
     root : dict or None
     at_root : AtRoot or None
         The tree as it was when it was begun.
+    so_far : RootSoFar or None
+        Where the root was left, in this layout or, as long as it has no bound, an earlier one.
     incumbent : Incumbent or None
     progress : Progress or None
     ended : str
@@ -103,6 +124,7 @@ class Replay:
     others: list[dict[str, Any]] = field(default_factory=list)
     root: dict[str, Any] | None = None
     at_root: AtRoot | None = None
+    so_far: RootSoFar | None = None
     _since_layout: list[Record] = field(default_factory=list)
     incumbent: Incumbent | None = None
     progress: Progress | None = None
@@ -150,6 +172,8 @@ class Replay:
                 found = Evidence.decode(kind, payload)
                 value, allowed = self._taken(found.box)
                 self.ledger.put_back(found.box, max(value, found.claimed), allowed)
+                if self.root is None and kind is Kind.BOUND:
+                    self.so_far = RootSoFar(self.groups, self.point_places, self.others, found)
             case Kind.FIX:
                 fixed = Columns.decode(payload)
                 value, allowed = self._taken(fixed.box)

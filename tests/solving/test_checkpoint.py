@@ -25,6 +25,7 @@ from mmbn_opt.interop import tree_file
 from mmbn_opt.interop.tree_file import TreeFile, TreeReader
 from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.choice import ChoiceProgram
+from mmbn_opt.programs.tree_progress import Progress
 from mmbn_opt.programs.tree_records import Kind
 from mmbn_opt.solvers.choice.branch_and_cut import _race, _rooting
 from mmbn_opt.verification import verify
@@ -169,6 +170,84 @@ def test_stopped_after_any_news_it_reports_what_its_file_proves(interrupt: bool,
     assert {1, 2} <= set(layouts)
 
 
+@pytest.fixture
+def saved_at_each_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the root is bounded by is written after every round."""
+    monkeypatch.setattr(_rooting, "SAVE_SEC", 0.0)
+    monkeypatch.setattr(_rooting, "SAVE_SHARE", 0.0)
+
+
+def kinds_of(path: Path) -> list[Kind]:
+    return [kind for _, kind, _ in TreeReader(path).records()]
+
+
+def root_places(path: Path) -> list[int]:
+    """Places of the records before the first tree was begun."""
+    every = [(place, kind) for place, kind, _ in TreeReader(path).records()]
+    end = next((k for k, (_, kind) in enumerate(every) if kind is Kind.ROOT), len(every))
+    return [place for place, _ in every[1:end]]
+
+
+@pytest.mark.usefixtures("saved_at_each_round", "two_groupings")
+@pytest.mark.parametrize("name", mostly_slow(["three classes", "few edges", "two classes", "bdeu", "three parents"], 2))
+def test_cut_off_in_the_root_it_goes_on_with_the_bound_that_it_had(name: str, tmp_path: Path) -> None:
+    problem = PROBLEMS[name]()
+    result = solve(problem, tmp_path / "whole", starts=[])
+    content = (tmp_path / "whole" / "tree.mmbn").read_bytes()
+    every = root_places(tmp_path / "whole" / "tree.mmbn")
+    assert kinds_of(tmp_path / "whole" / "tree.mmbn").count(Kind.BOUND) > 3
+    had, fewer = [], 0
+    for place in every[:: max(1, len(every) // 9)]:
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        (folder / "tree.mmbn").write_bytes(content[:place])
+        before = proved(problem, folder)
+        had.append(before.bound)
+        again = solve(problem, folder, starts=[])
+        assert again.termination_status is mm.TerminationStatus.OPTIMAL
+        assert again.bounds.primal_bound == pytest.approx(result.bounds.primal_bound, rel=1e-12)
+        scale = max(1.0, abs(again.bounds.dual_bound))
+        records = TreeReader(folder / "tree.mmbn").records()
+        said = [
+            Progress.decode(payload).bound for at, kind, payload in records if at >= place and kind is Kind.PROGRESS
+        ]
+        assert min(bound for bound in said if not math.isnan(bound)) >= before.bound - 1e-9 * scale
+        found = proved(problem, folder)
+        assert found.overstated <= 1e-9 * scale
+        assert -found.bound == pytest.approx(again.bounds.dual_bound, abs=2e-9 * scale)
+        fewer += again.stats["root_rounds"] < result.stats["root_rounds"]
+    assert len({bound for bound in had if bound > -math.inf}) > 2  # it rose, and every rise was kept
+    assert fewer > 0
+
+
+@pytest.mark.usefixtures("saved_at_each_round")
+def test_a_root_that_is_written_as_it_goes_leaves_the_search_as_it_is(
+    whole: tuple[Path, mm.Result], tmp_path: Path
+) -> None:
+    result = solve(margins(), tmp_path)
+    assert result.stats["nodes"] == whole[1].stats["nodes"]
+    assert result.bounds.dual_bound == whole[1].bounds.dual_bound
+    assert result.model.structure == whole[1].model.structure
+
+
+@pytest.mark.usefixtures("saved_at_each_round")
+def test_the_verifier_takes_what_was_left_in_the_root(tmp_path: Path) -> None:
+    problem = margins()
+    codes, labels = problem.data.codes, problem.data.target_codes
+    lines = [",".join([*problem.data.feature_names, problem.data.class_name])]
+    lines += [",".join(map(str, [*row, label])) for row, label in zip(codes, labels, strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    result = solve(problem, tmp_path / "run")
+    content = (tmp_path / "run" / "tree.mmbn").read_bytes()
+    bounds = []
+    for place in root_places(tmp_path / "run" / "tree.mmbn"):
+        (tmp_path / "tree.mmbn").write_bytes(content[:place])
+        bounds.append(verify(tmp_path / "tree.mmbn", tmp_path / "rows.csv").bound)
+    assert min(bounds) >= result.bounds.primal_bound
+    assert sorted(bounds, reverse=True) == bounds
+    assert len(set(bounds)) > 2
+
+
 def test_groups_rules_and_seeds_are_written_as_they_are(tmp_path: Path) -> None:
     problem = margins()
     for number, options in enumerate(({"groups": 7}, {"branching": "mixture"}, {"strong": 1, "rounds": 1})):
@@ -302,6 +381,17 @@ result = mm.solve(mm.SoftMarginStructure(data), "branch_and_cut", checkpoint=sys
 print(result.termination_status, repr(result.bounds.primal_bound), repr(result.bounds.dual_bound))
 """
 
+IN_THE_ROOT = """
+import time
+from mmbn_opt.solvers.choice.branch_and_cut import _rooting
+_rooting.SAVE_SEC = _rooting.SAVE_SHARE = 0.0
+save = _rooting.RootRun._save_root
+def slowly(run):  # so that most kills strike in the root
+    save(run)
+    time.sleep(0.05)
+_rooting.RootRun._save_root = slowly
+"""
+
 HEART = """
 import json, sys
 import mmbn_opt as mm
@@ -349,11 +439,13 @@ def test_killed_at_random_moments_it_ends_with_the_optimum_of_an_undisturbed_run
 @pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.timeout(1500)
+@pytest.mark.parametrize("in_the_root", [False, True])
 def test_a_search_of_heart_that_is_killed_again_and_again_ends_as_one_that_nobody_disturbs(
-    shared_dir: Path, tmp_path: Path
+    in_the_root: bool, shared_dir: Path, tmp_path: Path
 ) -> None:
     table = shared_dir / "data" / "heart.csv.gz"
-    status, primal, dual, edges = json.loads(killed_again_and_again(tmp_path / "killed", 12, HEART, str(table)))
+    script = IN_THE_ROOT + HEART if in_the_root else HEART
+    status, primal, dual, edges = json.loads(killed_again_and_again(tmp_path / "killed", 12, script, str(table)))
     *_, undisturbed = killed_again_and_again(tmp_path / "whole", 0, HEART, str(table)).splitlines()
     assert [status, edges] == [json.loads(undisturbed)[0], json.loads(undisturbed)[3]]
     assert status == "OPTIMAL"
@@ -578,6 +670,16 @@ def test_a_full_disk_ends_the_search_and_loses_nothing_before(
     optimum = solve(problem, tmp_path)
     assert optimum.termination_status is mm.TerminationStatus.OPTIMAL
     assert -proved(problem, tmp_path).bound == pytest.approx(optimum.bounds.dual_bound, abs=1e-9)
+
+
+@pytest.mark.usefixtures("saved_at_each_round")
+@pytest.mark.parametrize("room", [700, 2_500, 6_000])
+def test_a_disk_that_is_full_in_the_root_loses_nothing_of_it(
+    room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test_a_full_disk_ends_the_search_and_loses_nothing_before(room, tmp_path, monkeypatch)
+    before = kinds_of(tmp_path / "tree.mmbn")
+    assert Kind.BOUND in before[: before.index(Kind.ROOT)]
 
 
 # -- looking on --------------------------------------------------------------------------------------------------------

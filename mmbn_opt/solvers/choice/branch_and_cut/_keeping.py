@@ -2,6 +2,7 @@
 
 import math
 from array import array
+from collections.abc import Hashable
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from ....exceptions import InputError
 from ....programs.choice import ChoiceProgram
+from ....programs.side import SideRow
 from ....programs.tree_log import TreeLog, TreeStore
 from ....programs.tree_progress import Incumbent, Progress
 from ....programs.tree_records import ChildBoxes, Kind, PointAt, RowNames, text_of
@@ -17,7 +19,7 @@ from ....programs.tree_replay import Replay
 from ....programs.tree_rows import Point
 from ....results.status import TerminationStatus
 from ...journal import Ended
-from ._pool import RowPool, Slots
+from ._pool import Recipe, RowPool, Slots
 
 __all__ = ["Keeper"]
 
@@ -92,6 +94,27 @@ class Keeper:
 
     # -- going on ---------------------------------------------------------------------------------------------------
 
+    def root_so_far(self, pool: RowPool) -> tuple[Recipe, tuple[Hashable, ...]] | None:
+        """Rows by which a root was bounded that was left before its tree was begun: cuts, and the names of others.
+
+        None where there are none, or those of another grouping than the pool's.
+        """
+        so_far = self.replay.so_far
+        groups = np.zeros(0) if pool.term is None else pool.term.groups
+        if self.replay.begun or so_far is None or not np.array_equal(groups, so_far.groups):
+            return None
+        rows = so_far.evidence.rows
+        numbers, which = np.unique(rows.points, return_inverse=True)
+        points = [self._point_at(so_far.point_places[number]) for number in numbers.tolist()]
+        others: list[Hashable] = []
+        for origin in (so_far.others[number] for number in rows.others.tolist()):
+            if origin["kind"] == "cluster":
+                others.append(np.isin(np.arange(pool.program.n_nodes), origin["nodes"]).tobytes())
+            elif origin["kind"] == "side":
+                kind, number, key = origin["row"]
+                others.append(SideRow(kind, number, tuple(key)))
+        return Recipe(points, which.astype(np.int32), rows.groups.astype(np.int32)), tuple(others)
+
     def check_layout(self, pool: RowPool) -> None:
         """The groups must be those that the multipliers were found with."""
         groups = np.zeros(0) if pool.term is None else pool.term.groups
@@ -127,6 +150,9 @@ class Keeper:
     def _point(self, number: int) -> Point:
         point = self._points.get(number)
         if point is None:
-            found = PointAt.decode(self._store.read(self.log.where[number])[1])
-            point = self._points[number] = Point(found.columns, found.values, number)
+            point = self._points[number] = self._point_at(self.log.where[number], number)
         return point
+
+    def _point_at(self, place: int, number: int = -1) -> Point:
+        found = PointAt.decode(self._store.read(place)[1])
+        return Point(found.columns, found.values, number)

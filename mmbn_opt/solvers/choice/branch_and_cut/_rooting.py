@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from ...._arrays import FloatArray
 from ....programs.choice import ChoiceProgram
 from ....programs.lagrangian import find_hub
@@ -24,6 +26,9 @@ __all__ = ["RootRun"]
 LONG_SEC = 0.05
 """A run that takes so long is likely to have a tree that is worth helping with."""
 
+SAVE_SEC, SAVE_SHARE = 1.0, 0.1
+"""How long the root is solved between two times that it is written: in seconds, and as a share of what it took."""
+
 
 class RootRun(Journal):
     """Journal of one call, with the layout and the root of its search."""
@@ -44,8 +49,8 @@ class RootRun(Journal):
         self.node_limit = options.pop("node_limit", None)
         self.settings = SearchSettings.of(solver, options, others=("groups", "root_rounds", "node_limit"))
         self.root: RootPoint | None = None
-        self._written_root: RootPoint | None = None
         self._best: tuple[Slots, FloatArray, bool] | None = None
+        self._saved_at = 0.0
         self.reported = -math.inf
         self.primal: float | None = None
         self._lay_out(int(groups))
@@ -103,23 +108,57 @@ class RootRun(Journal):
         """What is proved of the root from here on goes into the tree file, what was proved of it before anew."""
         if self.keeper is None:
             return
-        root = self._written_root = self.root
         self.keeper.begin_again()
         self.tree.write_to(self.keeper.log)
+        self._prove_again()
+
+    def _prove_again(self) -> None:
+        """What the best evidence of the root proves, and the newest."""
         if self._best is not None:
             slots, lam, by_branching = self._best
             if by_branching and self.hub is not None:
                 self.tree.prove_by_branching(slots, lam, self.hub)
             else:
                 self.tree.prove(slots, lam)
-        if root is not None:
-            self.tree.prove(root.slots, root.lam)
+        if self.root is not None:
+            self.tree.prove(self.root.slots, self.root.lam)
+
+    def _take_up_root(self) -> bool:
+        """Go on where the root was left, in the grouping that it had; whether there is anything to go on from."""
+        if self.keeper is None:
+            return False
+        replay = self.keeper.replay
+        if replay.incumbent is not None:
+            self.incumbent.offer(self.program.vector(replay.incumbent.choice.astype(np.intp)))
+        if replay.so_far is None:
+            return False
+        groups = len(np.unique(replay.so_far.groups))
+        if self.pool.n_groups < groups == self.more_groups:
+            self._lay_out(groups, known=self.incumbent.x)
+        return self.keeper.root_so_far(self.pool) is not None
+
+    def _save_root(self) -> None:
+        """Write now and then what the root is bounded by, so that it can be gone on with.
+
+        Of what was written before only what is new is.
+        """
+        elapsed = self.budget.elapsed()
+        if self.keeper is None or elapsed - self._saved_at < max(SAVE_SEC, SAVE_SHARE * elapsed):
+            return
+        if self.tree.log is None:
+            self._begin_writing()
+        self.tree.value_counts()
+        self._saved_at = self.budget.elapsed()
 
     def _write_root_bound(self) -> None:
         """What was proved of the root in these groups is written, where there will be no tree from it."""
-        if self.keeper is not None and self.root is not self._written_root:
+        if self.keeper is None or self.root is None:
+            return
+        if self.tree.log is None:
             self._begin_writing()
-            self.tree.value_counts()
+        else:
+            self._prove_again()
+        self.tree.value_counts()
 
     def _remember(self, before: float, slots: Slots, lam: FloatArray, *, by_branching: bool = False) -> None:
         """Keep the evidence of the root's bound, if it is more than before: rounds that follow may prove less."""
@@ -139,8 +178,10 @@ class RootRun(Journal):
     def _solve_root(self, rehearsal: Rehearsal | None) -> None:
         self.root = None  # a point of an earlier layout numbers other rows
         points, rows = ((), ()) if rehearsal is None else (rehearsal.points, rehearsal.rows)
+        left = None if self.keeper is None else self.keeper.root_so_far(self.pool)
+        cuts, rows = (None, rows) if left is None else left
         rounds = root_rounds(
-            self.pool, self.tree.allowed, self.incumbent.x, budget=self.budget, points=points, rows=rows
+            self.pool, self.tree.allowed, self.incumbent.x, budget=self.budget, points=points, rows=rows, cuts=cuts
         )
         count, reported = 0, -math.inf
         for point in rounds:
@@ -150,6 +191,7 @@ class RootRun(Journal):
             before = self.tree.value
             self.tree.prove(point.slots, point.lam)
             self._remember(before, point.slots, point.lam)
+            self._save_root()
             if count == 1:
                 reported = self.tree.value
                 self._report(reported)  # before the heuristic, which may take long on many samples

@@ -99,7 +99,8 @@ class Run(RootRun):
                     "root_sec": self.budget.elapsed(),
                 }
                 return "closed by a maximum branching"
-        rehearsal = rehearse(self.pool, self.incumbent.x, budget=self.budget, check=self.check)
+        left = self._take_up_root()
+        rehearsal = None if left else rehearse(self.pool, self.incumbent.x, budget=self.budget, check=self.check)
         if rehearsal is not None and rehearsal.gap > WIDE_ROOT_GAP and self.more_groups > self.pool.n_groups:
             self._lay_out(self.more_groups, known=self.incumbent.x)
             rehearsal = rehearse(self.pool, self.incumbent.x, budget=self.budget, check=self.check)
