@@ -82,6 +82,10 @@ def _note(folder: Path, data: Path, found: "Verified") -> None:
 
     said = json.loads((folder / STATUS).read_text(encoding="utf-8"))
     said.pop("verified", None)
-    verified = {"certificate": _certificate(found), "data": data.name, "bound": found.bound, "value": found.value}
+    limits = [line for line in found.statement if line.startswith("limit: ")]
+    verified = {
+        "certificate": _certificate(found), "limits": limits, "data": data.name, "bound": found.bound,
+        "value": found.value,
+    }  # fmt: skip
     content = json.dumps({"verified": verified, **said}, indent=2, ensure_ascii=False)
     write_text_atomic(folder / STATUS, content + "\n")

@@ -159,6 +159,8 @@ def _children_of(own: int, node: int, parents: frozenset[int]) -> int:
 
 def _number(said: Any) -> Fraction:
     """As it stands in the file, in decimals."""
+    if not isinstance(said, int | float):
+        raise FormatError(f"The tree file has a limit with {said!r} where a number belongs.")
     return Fraction(str(said))
 
 

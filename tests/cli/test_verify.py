@@ -75,6 +75,7 @@ def test_a_proof_under_limits_says_under_which(solved):
     assert float(bound) < 261.0
     noted = json.loads((solved / "few" / "run.json").read_text(encoding="utf-8"))
     assert noted["verified"]["bound"] == float(bound)
+    assert noted["verified"]["limits"] == lines[1:4]
     assert "limits" not in noted["problem"]
 
 

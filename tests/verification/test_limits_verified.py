@@ -326,6 +326,7 @@ def test_what_the_search_says_of_its_limits_proves_nothing(name, example):
     "limit",
     [
         {"kind": "sides", "most": 1}, {"kind": "edges"}, {"kind": "edges", "most": "many"}, {"most": 3},
+        {"kind": "edges", "most": "1e999999999"}, {"kind": "edges", "most": None},
         {"kind": "edges", "most": 3, "least": 1}, {"kind": "weights", "of": [["x0", -1.0]], "most": 1},
         {"kind": "weights", "of": [["class", 1.0]], "most": 1}, {"kind": "ancestor", "above": "x0", "below": "x0"},
         {"kind": "ancestor", "above": "x9", "below": "x0"}, {"kind": "sum", "of": [["x0", "x1"]], "most": 1},
