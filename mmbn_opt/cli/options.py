@@ -20,6 +20,7 @@ __all__ = [
     "Candidates",
     "Categorical",
     "Checkpoint",
+    "CodesIn",
     "Data",
     "DataIfAny",
     "Drop",
@@ -140,6 +141,14 @@ NoDiscretize = Annotated[
     bool,
     typer.Option("--no-discretize", rich_help_panel=DATA, help="Refuse numeric columns instead of cutting them."),
 ]
+CodesIn = Annotated[
+    Path | None,
+    text(
+        "--codes-in", panel=DATA, metavar="FOLDER",
+        help="For tables larger than memory: --data is a Parquet file or a folder of them, read a column at a time, "
+        "and its codes are kept in a new file in FOLDER, which passes read block by block.",
+    ),
+]  # fmt: skip
 Drop = Annotated[str, text("--drop", panel=DATA, metavar="COLUMNS", help="Columns to leave out, between commas.")]
 Test = Annotated[
     Path | None,

@@ -116,6 +116,7 @@ def parameters(
     missing: opt.Missing = choices.Missing.ERROR,
     na: opt.NaValues = "NA,NaN,?",
     drop: opt.Drop = "",
+    codes_in: opt.CodesIn = None,
     no_discretize: opt.NoDiscretize = False,
     test: opt.Test = None,
     hold_out: opt.HoldOut = None,
@@ -134,7 +135,7 @@ def parameters(
     from mmbn_opt.cli.probabilities import Calibrating
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
-    from mmbn_opt.cli.tables import Table, kinds_of, prepared
+    from mmbn_opt.cli.tables import Table, calibrated_on, kinds_of, learned_of
     from mmbn_opt.networks.network import BayesianNetwork
     from mmbn_opt.scores.predictive import conditional_log_likelihood, log_likelihood
     from mmbn_opt.solving.settings import SolveSettings
@@ -154,12 +155,11 @@ def parameters(
         edges = _edges_of(structure, target)
         _try(settings, time_limit)
         kinds = kinds_of(categorical, numeric)
-        table = Table(data, target, na, drop, test, hold_out, seed)
+        table = Table(data, target, na, drop, test, hold_out, seed, codes_in)
     with open_folder(out) as folder:
         with interruptible():
-            rows = table.read()
-            preparation = prepared(rows.learned, target, kinds, missing, no_discretize)
-            dataset = preparation.data
+            rows = learned_of(table, kinds, missing, no_discretize)
+            dataset = rows.data
             graph = _structure(structure, edges, dataset, seed, smoothing)
             learning = Learning.of(dataset, graph, settings)
             counted = {}
@@ -175,8 +175,9 @@ def parameters(
         result = replace(found(result), model=as_network(result.model))
 
         def choose(seconds: float | None) -> Any:
-            again, numbers = learn_again(settings, learning.chosen, graph), preparation.numbers
-            return calibrate(dataset, again, own=result.model, numbers=numbers, seed=seed, seconds=seconds)
+            again, own = learn_again(settings, learning.chosen, graph), result.model
+            some = calibrated_on(dataset)
+            return calibrate(some, again, own=own, numbers=rows.numbers, seed=seed, seconds=seconds)
 
         chosen = calibrating.of(result, choose, clock)
         judged = Judged(held_out, dataset.n_samples)

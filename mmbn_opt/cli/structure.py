@@ -37,6 +37,7 @@ def structure(
     missing: opt.Missing = choices.Missing.ERROR,
     na: opt.NaValues = "NA,NaN,?",
     drop: opt.Drop = "",
+    codes_in: opt.CodesIn = None,
     no_discretize: opt.NoDiscretize = False,
     test: opt.Test = None,
     hold_out: opt.HoldOut = None,
@@ -97,7 +98,7 @@ def structure(
     from mmbn_opt.cli.problems import Problem, try_call
     from mmbn_opt.cli.progress import Progress
     from mmbn_opt.cli.running import Keeper, found, hand_over, open_folder
-    from mmbn_opt.cli.tables import Table, kinds_of, prepared
+    from mmbn_opt.cli.tables import Table, calibrated_on, kinds_of, learned_of
     from mmbn_opt.formulations.structure.by_score import asks_for_margin
     from mmbn_opt.heuristics import naive_bayes, tan_cmi
     from mmbn_opt.networks.network import BayesianNetwork
@@ -111,12 +112,11 @@ def structure(
         try_call(problem.tried(), solver, time_limit=time_limit, **call)
         calibrating = Calibrating(calibration, trained=asks_for_margin(score))
         kinds = kinds_of(categorical, numeric)
-        table = Table(data, target, na, drop, test, hold_out, seed)
+        table = Table(data, target, na, drop, test, hold_out, seed, codes_in)
     with open_folder(out) as folder:
         with interruptible():
-            rows = table.read()
-            preparation = prepared(rows.learned, target, kinds, missing, no_discretize)
-            train = preparation.data
+            rows = learned_of(table, kinds, missing, no_discretize)
+            train = rows.data
             formulation = problem.formulation(train)
             others = {}
             if rows.held_out is not None:
@@ -135,8 +135,8 @@ def structure(
             return best_start(problem.formulation(part), seed=seed, seconds=seconds)
 
         def choose(seconds: float | None) -> Any:
-            numbers = preparation.numbers
-            return calibrate(train, learn, own=result.model, numbers=numbers, seed=seed, seconds=seconds)
+            own, numbers = result.model, rows.numbers
+            return calibrate(calibrated_on(train), learn, own=own, numbers=numbers, seed=seed, seconds=seconds)
 
         chosen = calibrating.of(result, choose, clock)
         judged = Judged(held_out, train.n_samples)

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "Learned",
     "Rows",
     "Table",
+    "calibrated_on",
     "kinds_of",
+    "learned_of",
     "location",
     "na_values",
     "names_in",
@@ -28,6 +31,9 @@ __all__ = [
 
 _MOST_TOLD = 40
 """Columns whose states or cut points are told; more would push the answer off the screen."""
+
+_CALIBRATED_ON = 200_000
+"""Rows of a table with codes in a file that a temperature is chosen on."""
 
 _STDIN = Path("/dev/stdin")
 """Where the system has it; elsewhere a hyphen is a file name like any other."""
@@ -50,6 +56,25 @@ class Rows:
     where: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Rows to learn from as discrete data, and those that nothing is learned from.
+
+    Parameters
+    ----------
+    data : DiscreteDataset
+    numbers : mapping from feature to float64 array (n_samples,)
+        Numeric columns as they were before they were cut; none where the codes lie in a file.
+    held_out : DataFrame or None
+    where : str
+    """
+
+    data: Any
+    numbers: Mapping[str, Any]
+    held_out: "pd.DataFrame | None"
+    where: str
+
+
 @dataclass(frozen=True)
 class Table:
     """A table as its options describe it; made, and so checked, before anything is read.
@@ -66,6 +91,8 @@ class Table:
     hold_out : float or None
     seed : int
         Of what is held out.
+    codes_in : Path or None
+        Where codes are kept of a table that is larger than memory.
     """
 
     path: Path
@@ -75,6 +102,7 @@ class Table:
     test: Path | None = None
     hold_out: float | None = None
     seed: int = 0
+    codes_in: Path | None = None
 
     def __post_init__(self) -> None:
         from mmbn_opt._arguments import checked_number, whole
@@ -86,7 +114,10 @@ class Table:
             checked_number("hold_out", self.hold_out, 0.0, 1.0, open_low=True, open_high=True)
         if self.target in names_in(self.drop):
             raise InputError(f"--drop names the class column {self.target!r}, which is needed.")
-        refuse_absent(self.path)
+        if self.codes_in is None:
+            refuse_absent(self.path)
+        else:
+            self._refuse_what_needs_memory()
         if self.test is not None:
             refuse_absent(self.test)
             if location(self.test).exists() and location(self.test).samefile(location(self.path)):
@@ -111,6 +142,44 @@ class Table:
             return Rows(frame)
         check_columns(frame, self.target)
         return self._split(frame, self.hold_out)
+
+    def _refuse_what_needs_memory(self) -> None:
+        from mmbn_opt.data.mapped import CodeFile
+        from mmbn_opt.data.readers.parquet_columns import ParquetColumns
+
+        assert self.codes_in is not None
+        if self.hold_out is not None:
+            raise InputError("--hold-out needs the table in memory, --codes-in is for tables beyond it. Give --test.")
+        ParquetColumns(self.path)  # says what is wrong with the files
+        CodeFile.refuse_used(self.codes_in)
+
+    def codes(
+        self,
+        kinds: Mapping[str, Literal["categorical", "numeric"]],
+        missing: choices.Missing,
+        no_discretize: bool,
+    ) -> Learned:
+        """The rows with their codes in a file, and those held out."""
+        from mmbn_opt.data.by_column import dataset_of_parquet
+
+        data = dataset_of_parquet(
+            self.path, self.target, missing=missing.value, kinds=kinds, ignore=frozenset(names_in(self.drop)),
+            codes_in=self.codes_in,
+        )  # fmt: skip
+        cut = [variable.name for variable in data.features if variable.cuts is not None]
+        if no_discretize and cut:
+            Path(data.file).unlink()  # type: ignore[attr-defined]
+            raise InputError(f"--no-discretize: column {cut[0]!r} is numeric. Name it by --categorical, or --drop it.")
+        if self.test is None:
+            return Learned(data, {}, None, "")
+        other = read(self.test, self.na_values)
+        absent = [name for name in (*data.feature_names, data.class_name) if name not in other.columns]
+        if absent:
+            raise InputError(
+                f"{self.test}: the columns {absent[:8]} of {self.path} are absent. --test needs all of them, the class "
+                "too."
+            )
+        return Learned(data, {}, other, str(self.test))
 
     @property
     def na_values(self) -> tuple[str, ...]:
@@ -145,13 +214,48 @@ def prepared(
     from mmbn_opt.interop.writable import refuse_unwritable
 
     preparation = prepare(frame, target, kinds=kinds, missing=missing.value, discretize=not no_discretize)
-    told = preparation.describe(remarks=False)
-    for line in told[:_MOST_TOLD]:
-        remark(line)
-    if len(told) > _MOST_TOLD:
-        remark(f"... and {len(told) - _MOST_TOLD} further columns; model.json has their states and cut points")
+    _tell(preparation.describe(remarks=False))
     refuse_unwritable((*preparation.data.features, preparation.data.target))
     return preparation
+
+
+def learned_of(
+    table: Table,
+    kinds: Mapping[str, Literal["categorical", "numeric"]],
+    missing: choices.Missing,
+    no_discretize: bool,
+) -> Learned:
+    """The rows of a table as discrete data, in memory or with their codes in a file."""
+    from mmbn_opt.data.preparation import Preparation
+    from mmbn_opt.interop.writable import refuse_unwritable
+
+    if table.codes_in is None:
+        rows = table.read()
+        preparation = prepared(rows.learned, table.target, kinds, missing, no_discretize)
+        return Learned(preparation.data, preparation.numbers, rows.held_out, rows.where)
+    learned = table.codes(kinds, missing, no_discretize)
+    _tell(Preparation(learned.data, {}, missing.value).describe(remarks=False))
+    refuse_unwritable((*learned.data.features, learned.data.target))
+    return learned
+
+
+def calibrated_on(data: Any) -> Any:
+    """Rows that a temperature is chosen on: all of those in memory, some of those with codes in a file."""
+    from dataclasses import replace
+
+    from mmbn_opt.data.mapped import MappedDataset
+
+    if not isinstance(data, MappedDataset):
+        return data
+    _, some = data.drawn(_CALIBRATED_ON)
+    return replace(some, sample_weight=some.sample_weight / some.sample_weight[0])
+
+
+def _tell(lines: list[str]) -> None:
+    for line in lines[:_MOST_TOLD]:
+        remark(line)
+    if len(lines) > _MOST_TOLD:
+        remark(f"... and {len(lines) - _MOST_TOLD} further columns; model.json has their states and cut points")
 
 
 def kinds_of(categorical: str, numeric: str) -> Mapping[str, Literal["categorical", "numeric"]]:

@@ -112,11 +112,7 @@ class CodeFile:
     """
 
     def __init__(self, folder: str | os.PathLike[str], n_columns: int, n_rows: int) -> None:
-        self._path = Path(folder) / FILE
-        if self._path.exists():
-            raise InputError(
-                f"codes_in: {str(self._path)!r} exists, and a data set may be using it. Name another folder."
-            )
+        self._path = self.refuse_used(folder)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._codes = self._made(self._path, np.dtype(np.int8), (n_columns, n_rows))
@@ -124,6 +120,14 @@ class CodeFile:
             raise InputError(
                 f"codes_in: {str(self._path)!r} cannot be written: {error.strerror or error}. Name another folder."
             ) from error
+
+    @staticmethod
+    def refuse_used(folder: str | os.PathLike[str]) -> Path:
+        """Where the codes go in a folder; `InputError` if there are some already."""
+        path = Path(folder) / FILE
+        if path.exists():
+            raise InputError(f"codes_in: {str(path)!r} exists, and a data set may be using it. Name another folder.")
+        return path
 
     @staticmethod
     def _made(path: Path, kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
