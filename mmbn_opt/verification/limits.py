@@ -69,11 +69,11 @@ class Limits:
         return any(never(node, parents) for never in self._never)
 
     def _edges(self, most: Any) -> None:
-        self._between(lambda _, parents: len(parents), None, most)
+        self.rows.append((lambda _, parents: len(parents), _number(most)))
 
     def _parameters(self, most: Any) -> None:
         r = self._cards
-        self._between(lambda v, parents: (r[v] - 1) * prod(r[p] for p in parents), None, most)
+        self.rows.append((lambda v, parents: (r[v] - 1) * prod(r[p] for p in parents), _number(most)))
 
     def _features(self, most: Any) -> None:
         self._weights([(name, 1) for name in self._names[:-1]], most)

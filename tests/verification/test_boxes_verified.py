@@ -115,7 +115,7 @@ def test_cluster_rows_hold_for_every_acyclic_choice():
     problem, boxes = boxes_of(3, score="bic", max_parents=1)
     every = list(choices(problem, np.ones(len(problem.columns), dtype=bool)))
     for members in ([0, 1], [0, 1, 2], [0, 2, 3], [0, 1, 2, 3], [3]):
-        row, least = boxes.row({"kind": "cluster", "nodes": members})
+        row, least, _ = boxes.row({"kind": "cluster", "nodes": members})
         assert min(row[list(choice)].sum() for choice in every) >= least
 
 
@@ -130,7 +130,7 @@ def test_program_rows_are_derived_and_others_refused():
         "coefficients": [1.0] * len(as_parent) + [-1.0],
         "upper": 0.0,
     }
-    row, least = boxes.row(said)
+    row, least, _ = boxes.row(said)
     for choice in choices(problem, np.ones(len(problem.columns), dtype=bool)):
         assert row[list(choice)].sum() >= least
     for wrong in (

@@ -96,12 +96,14 @@ def test_bounds_from_rows_without_a_loss_are_below_exact_ones_and_near(seed, sca
     rows, rhs = rng.normal(size=(n_rows, 7)), rng.normal(size=n_rows) * scale
     lam = rng.exponential(size=n_rows) * scale
     bounds = Bounds(Enclosed(cost, np.zeros(7)), offsets, owner, None)
-    bounds.others = {k: (rows[k], float(rhs[k])) for k in range(n_rows)}
+    units = rng.choice([1.0, 3.0, 1e-7, 1e9], n_rows)
+    bounds.others = {k: (rows[k], float(rhs[k]), float(units[k])) for k in range(n_rows)}
     names = [(-1, k) for k in range(n_rows)]
     bounds.form(set(names))
     allowed = rng.random(7) < 0.7
     allowed[offsets + rng.integers(0, 2, 3)] = True
-    (bound,), (column,), (rounding,) = bounds.prove(Evidence(names, lam[None]), allowed[None])
+    (bound,), (column,), (rounding,) = bounds.prove(Evidence(names, (lam * units)[None]), allowed[None])
+    lam = (lam * units) / units
     exact, exact_columns = exact_bound(cost, owner, rows, rhs, lam, allowed)
     size = (10 + n_rows) * (np.abs(cost).sum() + lam @ (np.abs(rows).max(axis=1, initial=0.0) + np.abs(rhs)) + 1e-200)
     assert Fraction(float(bound)) <= exact
