@@ -94,7 +94,8 @@ class Side:
 
     def row(self, kind: str, number: int, key: list[int]) -> Row:
         """``row @ x >= rhs`` of what the search says that it has a row of, made from what is declared."""
-        found = getattr(self, f"_{kind}_row", lambda *_: None)(number, key)
+        make = getattr(self, f"_{kind}_row", None)
+        found = None if make is None or self._said is None else make(number, key)
         if found is None:
             raise FormatError(f"The tree file has a row of the kind {kind!r} that none of its limits implies.")
         coefficients, rhs, unit = found
