@@ -139,7 +139,7 @@ def test_program_rows_are_derived_and_others_refused():
         {**said, "columns": [*as_parent, 1]},
         {"kind": "side", "row": ["cap", 0, []], "number": 3, "upper": 0},
     ):
-        with pytest.raises(FormatError, match="does not imply|none of its limits implies"):
+        with pytest.raises(FormatError, match=r"does not imply|none of its limits implies"):
             boxes.row(wrong)
 
 
