@@ -27,6 +27,8 @@ from mmbn_opt.programs.tree_records import FORMAT, FORMAT_VERSION
 
 __all__ = ["difference", "smoothing_told", "table_told", "tree_header"]
 
+_ROWS_AT_ONCE = 1 << 16
+
 MOST_ROWS = 10_000_000
 """Of more rows no checksum each is kept."""
 
@@ -140,17 +142,26 @@ def table_told(data: DiscreteDataset, merged: DiscreteDataset) -> dict[str, Any]
 
 
 def _digest(merged: DiscreteDataset) -> str:
-    """Of the merged rows in their order, each with its weight."""
-    codes = np.column_stack([merged.target_codes, merged.codes]).astype("<i4")
-    each = np.zeros(len(codes), dtype=[("codes", "<i4", (codes.shape[1],)), ("weight", "<f8")])
-    each["codes"], each["weight"] = codes, merged.sample_weight
-    return hashlib.sha256(each.tobytes()).hexdigest()
+    """Of the merged rows in their order, each with its weight; a block of rows is in memory at a time."""
+    found = hashlib.sha256()
+    width = merged.n_features + 1
+    for start in range(0, merged.n_samples, _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        own = merged.target_codes[rows]
+        each = np.zeros(len(own), dtype=[("codes", "<i4", (width,)), ("weight", "<f8")])
+        each["codes"][:, 0], each["codes"][:, 1:] = own, merged.codes[rows]
+        each["weight"] = merged.sample_weight[rows]
+        found.update(each.tobytes())
+    return found.hexdigest()
 
 
 def _checksums(data: DiscreteDataset) -> str:
     """One a row, so that a differing one can be named."""
-    rows = np.ascontiguousarray(np.column_stack([data.codes, data.target_codes]), dtype="<i4")
-    sums = np.array([zlib.crc32(row.tobytes()) for row in rows], dtype="<u4")
+    sums = np.empty(data.n_samples, dtype="<u4")
+    for start in range(0, data.n_samples, _ROWS_AT_ONCE):
+        some = slice(start, start + _ROWS_AT_ONCE)
+        rows = np.ascontiguousarray(np.column_stack([data.codes[some], data.target_codes[some]]), dtype="<i4")
+        sums[some] = [zlib.crc32(row) for row in rows]
     return base64.b64encode(sums.tobytes()).decode()
 
 

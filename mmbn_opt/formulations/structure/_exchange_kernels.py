@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from mmbn_opt._arrays import kernel
 
 from ..._arrays import FloatArray
-from ...heuristics.rivals import NOT_A_RIVAL
+from ...heuristics.rivals import NOT_A_RIVAL, rival_score
 from ...scores.margins import EntryLookup
 from ._margin_kernels import AT_ONCE, SHORT, TILE, add_columns, find_entries, scores_of_tile, split_off
 
@@ -14,45 +14,21 @@ IntArray = NDArray[np.int32]
 
 
 @kernel(nogil=True, fastmath={"nnan", "nsz"})
-def subtract_rivals(table: FloatArray, rest: FloatArray, rows: IntArray, size: int, margins: FloatArray) -> None:
-    """Margins of a tile with each of four columns: less the best of what the rivals score with it.
-
-    A column's entries begin at its row of `rows`.
-    """
-    r0, r1, r2, r3 = rows[0, :size], rows[1, :size], rows[2, :size], rows[3, :size]
+def subtract_rivals(table: FloatArray, rest: FloatArray, rows: IntArray, size: int, margin: FloatArray) -> None:
+    """Margins of a tile: less the best of what the rivals score with a column whose entries begin at `rows`."""
     if len(rest) >= SHORT:
-        n = rest.shape[1]
+        n_classes = rest.shape[1]
         for i in range(size):
-            others = rest[i]
-            t0, t1 = table[r0[i] : r0[i] + n], table[r1[i] : r1[i] + n]
-            t2, t3 = table[r2[i] : r2[i] + n], table[r3[i] : r3[i] + n]
-            b0 = b1 = b2 = b3 = NOT_A_RIVAL
-            for c in range(n):
-                other = others[c]
-                v0, v1, v2, v3 = other + t0[c], other + t1[c], other + t2[c], other + t3[c]
-                if v0 > b0:
-                    b0 = v0
-                if v1 > b1:
-                    b1 = v1
-                if v2 > b2:
-                    b2 = v2
-                if v3 > b3:
-                    b3 = v3
-            margins[0, i] -= b0
-            margins[1, i] -= b1
-            margins[2, i] -= b2
-            margins[3, i] -= b3
+            margin[i] -= rival_score(rest[i], table[rows[i] : rows[i] + n_classes])
         return
-    best = np.empty(size)
-    for j in range(4):
-        places = rows[j, :size]
-        best[:] = NOT_A_RIVAL
-        for each in range(len(rest)):
-            row, place = rest[each, :size], np.uint32(each)
-            for i in range(len(row)):
-                best[i] = max(best[i], row[i] + table[np.uint32(places[i]) + place])
-        for i in range(size):
-            margins[j, i] -= best[i]
+    best = np.full(size, NOT_A_RIVAL)
+    places = rows[:size]
+    for each in range(len(rest)):
+        row, place = rest[each, :size], np.uint32(each)
+        for i in range(len(row)):
+            best[i] = max(best[i], row[i] + table[np.uint32(places[i]) + place])
+    for i in range(size):
+        margin[i] -= best[i]
 
 
 @kernel(nogil=True)
@@ -77,7 +53,7 @@ def exchange_pass(
     left out, their `loss` stays 0. Tables as in `_margin_kernels.margin_pass`.
     """
     scores, rest = scores_of_tile(binary, n_classes), scores_of_tile(binary, n_classes)
-    own, margins = np.empty(TILE), np.empty((4, TILE))
+    own, margin = np.empty(TILE), np.empty(TILE)
     rows = np.empty((AT_ONCE, TILE), dtype=np.int32)
     loss[:] = 0.0
     for start in range(first, last, TILE):
@@ -91,21 +67,17 @@ def exchange_pass(
             its = columns[starts[node] : starts[node + 1]]
             add_columns(table, lookup, labels, binary, its, x, -1.0, start, size, rest, rows)
             split_off(labels, binary, start, size, rest, own)
-            for begin in range(0, len(its), 4):
-                some = min(4, len(its) - begin)
-                for j in range(some):
-                    find_entries(lookup, labels, binary, its[begin + j], start, size, rows[j])
-                    for i in range(size):
-                        at = rows[j, i] if binary else rows[j, i] + labels[start + i]
-                        margins[j, i] = own[i] + table[np.uint32(at)]
+            for j in range(starts[node], starts[node + 1]):
+                seen = rows[0]
+                find_entries(lookup, labels, binary, columns[j], start, size, seen)
+                for i in range(size):
+                    at = seen[i] if binary else seen[i] + labels[start + i]
+                    margin[i] = own[i] + table[np.uint32(at)]
                 if not binary:
-                    for j in range(some, 4):
-                        rows[j, :size] = 0
-                    subtract_rivals(table, rest, rows, size, margins)
-                for j in range(some):
-                    total = 0.0
-                    for i in range(size):
-                        m = start + i
-                        if margins[j, i] < gamma[m]:
-                            total += weight[m] * (gamma[m] - margins[j, i])
-                    loss[starts[node] + begin + j] += total
+                    subtract_rivals(table, rest, seen, size, margin)
+                total = 0.0
+                for i in range(size):
+                    m = start + i
+                    if margin[i] < gamma[m]:
+                        total += weight[m] * (gamma[m] - margin[i])
+                loss[j] += total
