@@ -94,6 +94,11 @@ class Formulation(ModelExchange, ABC):
         return False
 
     @property
+    def attains_relaxation(self) -> bool:
+        """Whether the optimum of a convex program that it emits is one of its own models, and not beyond them all."""
+        return False
+
+    @property
     def linear_in_disguise(self) -> bool:
         """Whether it is a linear program in another form, of which methods that see its rows prove more."""
         return False
@@ -155,6 +160,10 @@ class Formulation(ModelExchange, ABC):
     def recover(self, solution: Any) -> Any:
         """Model that a program's solution stands for: values of its columns, or (structures) a mapping from names."""
 
+    def recover_from(self, solution: Any, kind: ProgramKind) -> Any:
+        """`recover` of a program of a kind, where two kinds say a model in different ways."""
+        return self.recover(solution)
+
     @abstractmethod
     def encode(self, model: Any, kind: ProgramKind) -> FloatArray:
         """Vector of the program of a kind that stands for a model."""
@@ -165,7 +174,7 @@ class Formulation(ModelExchange, ABC):
         A structure formulation makes its parameters anew, and a floor lifts what lies below it: another model's own
         figures would be no value of this problem. `InputError` when it is outside the model class.
         """
-        return self.recover(self.encode(model, kind))
+        return self.recover_from(self.encode(model, kind), kind)
 
     @abstractmethod
     def starts(self, *, seed: int = 0, deadline: float | None = None) -> Iterator[Start]:

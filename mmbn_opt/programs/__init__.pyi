@@ -8,6 +8,7 @@ from mmbn_opt.programs.choice import ChoiceProgram as ChoiceProgram
 from mmbn_opt.programs.choice import ConcaveTerm as ConcaveTerm
 from mmbn_opt.programs.choice import GroupCuts as GroupCuts
 from mmbn_opt.programs.convex import ConvexProgram as ConvexProgram
+from mmbn_opt.programs.likelihood import LikelihoodProgram as LikelihoodProgram
 from mmbn_opt.programs.margin_operator import MarginOperator as MarginOperator
 from mmbn_opt.programs.margin_program import MarginProgram as MarginProgram
 from mmbn_opt.programs.markov import MarkovProgram as MarkovProgram

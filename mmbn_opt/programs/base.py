@@ -23,6 +23,7 @@ class ProgramKind(Enum):
     CONVEX = "convex program"
     CONVEX_ROWS = "linearly constrained convex program"
     CONVEX_PASSES = "streamed convex program"
+    LIKELIHOOD = "convex likelihood program"
     QUADRATIC = "quadratic margin program"
     SEQUENCE = "margin program over sequences"
 

@@ -12,7 +12,6 @@ from mmbn_opt.exceptions import InputError
 from mmbn_opt.programs.base import ProgramKind, ProgramSize
 from mmbn_opt.programs.convex_bounds import admissible_multipliers, best_gamma, support_multipliers
 from mmbn_opt.programs.log_rows import LogRows
-from mmbn_opt.programs.margin_kernels import add_adjoint
 from mmbn_opt.programs.margin_operator import MarginOperator
 from mmbn_opt.programs.margin_program import MarginProgram
 from mmbn_opt.programs.mixed_integer import MixedIntegerProgram
@@ -98,13 +97,10 @@ class ConvexProgram(MarginOverTables):
         gamma = 1.0 if self.gamma is None else self.gamma
         return float(self.margins.weight.sum()) * gamma * (self.strength or 1.0)
 
-    @cached_property
+    @property
     def frequency(self) -> FloatArray:
         """Share of the sample weight that looks up each entry of w, for any class."""
-        counts = np.zeros((self.margins.patterns.shape[0], 1))
-        weight = np.ascontiguousarray(self.margins.weight[:, None] / self.margins.weight.sum())
-        add_adjoint(self.margins.index, self.margins.start, weight, counts)
-        return self.margins.scatter(np.repeat(counts, self.margins.n_classes, axis=1))
+        return self.margins.frequency
 
     @cached_property
     def at_floor(self) -> NDArray[np.bool_]:
@@ -114,11 +110,7 @@ class ConvexProgram(MarginOverTables):
         """
         if math.isinf(self.log_floor):
             return np.zeros(self.margins.n_parameters, dtype=bool)
-        own = np.zeros((self.margins.n_samples, self.margins.n_classes))
-        own[np.arange(self.margins.n_samples), self.margins.labels] = self.margins.weight
-        counts = np.zeros((self.margins.patterns.shape[0], self.margins.n_classes))
-        add_adjoint(self.margins.index, self.margins.start, own, counts)
-        unseen: NDArray[np.bool_] = (self.margins.scatter(counts) == 0) & (self.linear <= 0)
+        unseen: NDArray[np.bool_] = (self.margins.own == 0) & (self.linear <= 0)
         return unseen
 
     def hinge(self, margins: FloatArray, gamma: float) -> float:

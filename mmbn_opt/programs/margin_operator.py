@@ -67,6 +67,20 @@ class MarginOperator:
         return int(sum(widths[low] for low in self.start[:-1]))
 
     @cached_property
+    def frequency(self) -> FloatArray:
+        """Share of the sample weight that looks up each entry of w, for any class."""
+        counts = np.zeros((self.patterns.shape[0], 1))
+        add_adjoint(self.index, self.start, np.ascontiguousarray(self.weight[:, None] / self.weight.sum()), counts)
+        return self.scatter(np.repeat(counts, self.n_classes, axis=1))
+
+    @cached_property
+    def own(self) -> FloatArray:
+        """Weight of the samples that look up each entry of w for their own class."""
+        table = np.zeros((self.n_samples, self.n_classes))
+        table[np.arange(self.n_samples), self.labels] = self.weight
+        return self.lookups(table)
+
+    @cached_property
     def factor_rows(self) -> NDArray[np.int32]:
         """Factor row of each sample in each factor, shape (n_samples, n_factors)."""
         columns = []
@@ -100,14 +114,18 @@ class MarginOperator:
         v[self.gather] = self.patterns.T @ table
         return v
 
+    def lookups(self, table: FloatArray) -> FloatArray:
+        """Adjoint of `scores`: sum of a table (n_samples, n_classes) over the samples that look up each entry of w."""
+        rows = np.zeros((self.patterns.shape[0], self.n_classes))
+        add_adjoint(self.index, self.start, np.ascontiguousarray(table), rows)
+        return self.scatter(rows)
+
     def adjoint(self, y: FloatArray) -> FloatArray:
         """``Delta' y`` for multipliers of shape (n_samples, n_classes), zero in the own class."""
         signed = -np.ascontiguousarray(y)
         rows = np.arange(self.n_samples)
         signed[rows, self.labels] -= signed.sum(axis=1)
-        table = np.zeros((self.patterns.shape[0], self.n_classes))
-        add_adjoint(self.index, self.start, signed, table)
-        return self.scatter(table)
+        return self.lookups(signed)
 
     def smooth_hinge(
         self, w: FloatArray, delta: FloatArray, gamma: float, tau: float

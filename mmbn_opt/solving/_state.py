@@ -159,7 +159,7 @@ class SolveState:
     def _hear(self, solution: NDArray[np.float64], source: str) -> Any:
         """Take the model of a solver's point, which is recovered and evaluated once; the model."""
         if self._heard is None or not np.array_equal(self._heard[0], solution):
-            model = self.formulation.recover(solution)
+            model = self.formulation.recover_from(solution, self.kind)
             self._take(model, source)
             self._heard = solution, model
         elif self.watched:

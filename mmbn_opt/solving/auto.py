@@ -55,6 +55,11 @@ DENSE_NODES, DENSE_SETS = 40, 250
 programs do (see docs: decomposable scores)."""
 
 
+DENSE_LIKELIHOOD = 5_000
+"""Parameters of a conditional likelihood up to which a Newton step takes a second, and a descent is not better at any
+time (see docs: convex relaxation)."""
+
+
 def _for_subsets(size: ProgramSize) -> bool:
     nodes = (size.rows + 1) // 2
     return nodes <= SUBSET_NODES or (nodes <= DENSE_NODES and size.columns >= DENSE_SETS * nodes)
@@ -93,6 +98,13 @@ AUTO_RULES: tuple[AutoRule, ...] = (
         suits=lambda formulation: formulation.linear_in_disguise,
     ),
     AutoRule(ProgramKind.SEQUENCE, "any size", "sequence_chain"),
+    AutoRule(
+        ProgramKind.LIKELIHOOD,
+        f"a renormalizable structure, nothing held out, at most {DENSE_LIKELIHOOD:,} parameters",
+        "interior_point",
+        lambda size: size.columns <= DENSE_LIKELIHOOD,
+        suits=lambda formulation: formulation.attains_relaxation,
+    ),
     AutoRule(ProgramKind.NONLINEAR, "no constraints", "lbfgs", lambda size: size.rows == 0),
     AutoRule(ProgramKind.NONLINEAR, "constraints", "exterior_penalty"),
 )

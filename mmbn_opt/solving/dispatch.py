@@ -278,7 +278,10 @@ def make_job(
     """
     if isinstance(formulation, (MixedIntegerProgram, ChoiceProgram)):
         formulation = GivenProgram(formulation)
-    budget = Budget(settings.used(solver)["time_limit"])
+    given_settings = settings.used(solver)
+    budget = Budget(given_settings["time_limit"])
+    if validation is not None:  # before a solver is chosen: not every kind of program lets held-out rows choose
+        formulation = formulation.with_validation(validation, seed=given_settings["seed"])
     with leaving_when(budget.over):
         try:
             solver_class, kind, rule = choose_solver(formulation, solver)
@@ -292,8 +295,6 @@ def make_job(
         raise MissingDependencyError(f"Solver {solver_class.name!r} cannot be used here: {availability.reason}")
     if only_given_starts:
         engine = engine.beside_good_starts()
-    if validation is not None:
-        formulation = formulation.with_validation(validation, seed=engine.seed)
     if engine.threads > 1:
         formulation = formulation.with_threads(engine.threads)
     tolerances = Tolerances.of(engine, scale=0.0)

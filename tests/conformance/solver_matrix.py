@@ -22,6 +22,7 @@ MATRICES: dict[ProgramKind, tuple[str, ...]] = {
     ),
     ProgramKind.CONVEX_ROWS: ("clarabel", "ecos", "scs", "ipopt", "copt_cone", "mosek_cone"),
     ProgramKind.CONVEX_PASSES: ("first_order",),  # too many rows for small programs: tests/data/test_block_passes.py
+    ProgramKind.LIKELIHOOD: ("interior_point",),
     ProgramKind.QUADRATIC: ("clarabel_qp", "proximal_newton"),
     ProgramKind.SEQUENCE: ("sequence_chain", "lattice_interior_point", "first_order", "constraint_generation"),
     ProgramKind.NONLINEAR: (

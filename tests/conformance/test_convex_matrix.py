@@ -1,11 +1,12 @@
 """The relaxation on small data: every installed convex solver, its point checked and its bound on the right side."""
 
+import numpy as np
 import pytest
 from conformance.solver_matrix import MATRICES
 
 import mmbn_opt as mm
 from mmbn_opt.programs.base import ProgramKind
-from mmbn_opt.results.status import SolutionStatus
+from mmbn_opt.results.status import SolutionStatus, TerminationStatus
 
 ROWS = [["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"], ["a", "u"], ["b", "v"]] * 4
 LABELS = [0, 1, 1, 0, 1, 0] * 4
@@ -32,6 +33,22 @@ def test_every_convex_solver_reaches_the_same_optimum(name, normalization):
     if result.bounds.dual_bound is not None:
         assert result.bounds.dual_bound <= truth * (1 + 1e-6) + 1e-9
     assert result.certificate.ok, str(result.certificate)
+
+
+@pytest.mark.parametrize("name", MATRICES[ProgramKind.LIKELIHOOD])
+@pytest.mark.parametrize("structure", [mm.naive_bayes, mm.tan_cmi])
+def test_every_solver_of_likelihoods_reaches_the_same_optimum(name, structure):
+    """On the tree each cell of the features has parameters of its own; in one, rows are of either class in halves."""
+    data = mm.DiscreteDataset.from_arrays(ROWS, LABELS)
+    problem = mm.ConditionalLikelihood(data, structure(data))
+    result = mm.solve(problem, name)
+    assert result.termination_status is TerminationStatus.OPTIMAL, result.raw_status
+    assert result.certificate.ok, str(result.certificate)
+    free = -8 * np.log(2.0)
+    value = result.bounds.primal_bound
+    assert value == pytest.approx(free, rel=1e-6) if structure is mm.tan_cmi else value < free
+    descent = mm.solve(problem, "lbfgs", options={"max_iterations": 2000, "rel_change": 0.0})
+    assert value == pytest.approx(descent.bounds.primal_bound, rel=1e-4)
 
 
 def test_the_default_chain_says_who_solved_it():

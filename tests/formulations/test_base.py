@@ -33,7 +33,8 @@ def test_a_program_is_of_the_kind_that_was_asked_for(name):
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_without_a_kind_the_row_form_or_the_only_kind_is_built(name):
     formulation = FORMULATIONS[name]
-    expected = ProgramKind.MIXED_INTEGER if len(formulation.emits) > 1 else next(iter(formulation.emits))
+    several = ProgramKind.NONLINEAR if ProgramKind.LIKELIHOOD in formulation.emits else ProgramKind.MIXED_INTEGER
+    expected = several if len(formulation.emits) > 1 else next(iter(formulation.emits))
     assert formulation.build().kind is expected
 
 

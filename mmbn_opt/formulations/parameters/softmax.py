@@ -136,9 +136,9 @@ class SoftmaxParameters(StructureParameters):
         """Nothing beyond maximum likelihood, which did better than random starts (Pernkopf et al. 2012, section 5)."""
         return iter(())
 
-    def trivial_bound(self) -> None:
+    def trivial_bound(self) -> float | None:
         """No bound is claimed: the program is not convex."""
-        return
+        return None
 
     # -- checks -------------------------------------------------------------------------------------------------
 

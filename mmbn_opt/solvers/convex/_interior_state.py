@@ -3,22 +3,22 @@
 import math
 from collections.abc import Mapping
 from copy import copy
+from functools import partial
 
 import numpy as np
 
 from ..._arrays import FloatArray
 from ...programs.convex import ConvexProgram
+from ...programs.likelihood import LikelihoodProgram
 from ...programs.margin_kernels import center_slacks
 from ...programs.sequence import SequenceProgram
-from ._corrections import Step, corrected
+from ._corrections import Step, mehrotra_step, to_boundary
 from ._newton_system import SMALLEST_RIDGE, NewtonSystem
 from ._primal_dual import with_own_class
 from .log_barrier import interior, slack_demands
 
-__all__ = ["InteriorState", "believed", "row_shares", "to_boundary"]
+__all__ = ["InteriorState", "believed", "row_shares"]
 
-NEAREST = 0.99
-"""Share of the way to the boundary that a step goes."""
 NEAR_FLOOR = 0.1
 """A starting point's entries within this distance (nats) of the floor count as lying on it."""
 LARGEST_RISE, LARGEST_FALL = 2.0, 8.0
@@ -143,7 +143,7 @@ class InteriorState:
 
     def iterate(self) -> None:
         """One predictor and corrector step on the same factorization."""
-        program, mu = self.program, self._mu()
+        program = self.program
         share, level = row_shares(program, self.w)
         self.share = np.where(self.free, share, 0.0)  # only what moves
         self.residual = level + self.r
@@ -172,21 +172,14 @@ class InteriorState:
         )
         # Where the smallest one was needed, the systems to come, which are worse, need it too.
         self.least_ridge = min(system.ridge, SMALLEST_RIDGE)
-        nothing = {key: np.zeros_like(getattr(self, key)) for key, _ in PAIRS}
         self.bent, self.swerve = np.zeros_like(self.r), np.zeros_like(self.w)
-        aim = self._direction(system, 0.0, nothing)
-        primal, dual = self._lengths(aim)
-        after, pairs = 0.0, self._pairs()
-        for key, partner in PAIRS:
-            mine, its = getattr(self, key) + primal * aim[key], getattr(self, partner) + dual * aim[partner]
-            after += float((mine * its).sum()) if key != "t" or self.has_floor else 0.0
-        sigma = max(min(1.0, max(after / pairs / mu, 0.0)) ** 3, self.slowest)
-        crossed = {key: primal * dual * aim[key] * aim[partner] for key, partner in PAIRS}
-        self._bend(aim, primal, dual)
-        step = self._direction(system, sigma * mu, crossed)
-        known = [(getattr(self, key), getattr(self, partner), key, partner) for key, partner in PAIRS]
-        step = corrected(
-            step, crossed, sigma * mu, known, lambda trial: self._direction(system, sigma * mu, trial), self._lengths
+        step = mehrotra_step(
+            [(getattr(self, key), getattr(self, partner), key, partner) for key, partner in PAIRS],
+            self._pairs(),
+            partial(self._direction, system),
+            self._lengths,
+            slowest=self.slowest,
+            look=self._bend,
         )
         primal, dual = self._lengths(step)
         self._move(step, primal, dual)
@@ -264,16 +257,12 @@ def believed(w: FloatArray, step: FloatArray) -> float:
     return 1.0 / max(rise, fall, 1e-300)
 
 
-def row_shares(program: ConvexProgram | SequenceProgram, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+def row_shares(
+    program: ConvexProgram | SequenceProgram | LikelihoodProgram, w: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Share of each entry in the sum of its row's exponentials, and the logarithms of these sums."""
     first, sizes = program.row_ptr[:-1], np.diff(program.row_ptr)
     top = np.maximum.reduceat(w, first)
     part = np.exp(w - np.repeat(top, sizes))
     total = np.add.reduceat(part, first)
     return part / np.repeat(total, sizes), top + np.log(total)
-
-
-def to_boundary(x: FloatArray, step: FloatArray) -> float:
-    """Share of the step after which an entry of x has lost nearly all it has."""
-    ratio = float((-step / np.where(x > 0, x, np.inf)).max())
-    return NEAREST / ratio if ratio > 0 else math.inf

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._arrays import FloatArray
+from ..._arrays import BoolArray, FloatArray
 from ...programs.chain_program import ChainProgram
+from ...programs.likelihood import LikelihoodProgram
 from ...programs.sequence import SequenceProgram
 from ._corrections import Step
 from ._interior_state import believed, row_shares
@@ -105,17 +106,25 @@ class LengthHold(LatticeHolder):
 class TableHold(LatticeHolder):
     """Logarithms of sums of rows with slacks r and multipliers lam, distances t from the floor with multipliers z.
 
-    Entries that no true label looks up and on which the linear term has no weight stay on the floor: raising them helps
-    rivals alone.
+    Entries that are not `free` stay on the floor.
+
+    Attributes
+    ----------
+    diagonal, share : float64 array (n,)
+    weight : float64 array (n_rows,)
+        The holder's part of the system at the last point, ``diag(diagonal) + sum over the rows g of weight_g share_g
+        share_g'``.
     """
 
     pairs = (("r", "lam"), ("t", "z"))
 
-    def __init__(self, program: SequenceProgram, w: FloatArray, v: FloatArray, mu: float) -> None:
+    def __init__(
+        self, program: SequenceProgram | LikelihoodProgram, free: BoolArray, w: FloatArray, v: FloatArray, mu: float
+    ) -> None:
         super().__init__(len(w))
         self._program = program
         self._sizes = np.diff(program.row_ptr)
-        self.free = (program.chains.own > 0.0) | (program.linear > 0.0)
+        self.free = free
         self._rows = np.repeat(np.arange(len(self._sizes)), self._sizes)
         _, level = row_shares(program, w)
         far = self.free & (w > program.log_floor + SMALLEST_SLACK)
@@ -131,15 +140,15 @@ class TableHold(LatticeHolder):
     def look(self, w: FloatArray) -> FloatArray:
         share, level = row_shares(self._program, w)
         own = self.values
-        self._share = np.where(self.free, share, 0.0)
+        self.share = np.where(self.free, share, 0.0)
         self._excess = level + own["r"]
         self._lifted = np.where(self.free, w - self._program.log_floor - own["t"], 0.0)
-        lam_share = own["lam"][self._rows] * self._share
-        self._diagonal = np.where(self.free, lam_share + own["z"] / own["t"], 1.0)
-        self._weight = own["lam"] / own["r"] - own["lam"]
+        lam_share = own["lam"][self._rows] * self.share
+        self.diagonal = np.where(self.free, lam_share + own["z"] / own["t"], 1.0)
+        self.weight = own["lam"] / own["r"] - own["lam"]
         # (D + b s s')^-1 = D^-1 - D^-1 s s' D^-1 / (1 / b + s' D^-1 s), row by row
-        inner = np.add.reduceat(self._share**2 / self._diagonal, self._program.row_ptr[:-1])
-        self._factor = self._weight / (1.0 + self._weight * inner)
+        inner = np.add.reduceat(self.share**2 / self.diagonal, self._program.row_ptr[:-1])
+        self._factor = self.weight / (1.0 + self.weight * inner)
         return np.where(self.free, lam_share - own["z"], 0.0)
 
     def right(self, target: float, crossed: Mapping[str, FloatArray]) -> FloatArray:
@@ -148,11 +157,11 @@ class TableHold(LatticeHolder):
         self._to_z = np.where(self.free, (target - crossed["t"]) / own["t"] - own["z"], 0.0)
         rows = self._to_lam + own["lam"] * self._excess / own["r"]
         floors = self._to_z - own["z"] / own["t"] * self._lifted
-        return np.where(self.free, floors - self._share * rows[self._rows], 0.0)
+        return np.where(self.free, floors - self.share * rows[self._rows], 0.0)
 
     def steps(self, dw: FloatArray) -> Step:
         own = self.values
-        dr = -np.add.reduceat(self._share * dw, self._program.row_ptr[:-1]) - self._excess
+        dr = -np.add.reduceat(self.share * dw, self._program.row_ptr[:-1]) - self._excess
         dt = np.where(self.free, dw + self._lifted, 0.0)
         return {
             "r": dr, "lam": self._to_lam - own["lam"] / own["r"] * dr,
@@ -160,22 +169,22 @@ class TableHold(LatticeHolder):
         }  # fmt: skip
 
     def solve(self, x: FloatArray) -> FloatArray:
-        scaled = np.where(self.free, x / self._diagonal, 0.0)
-        along = self._factor * np.add.reduceat(self._share * scaled, self._program.row_ptr[:-1])
-        return scaled - self._share / self._diagonal * along[self._rows]
+        scaled = np.where(self.free, x / self.diagonal, 0.0)
+        along = self._factor * np.add.reduceat(self.share * scaled, self._program.row_ptr[:-1])
+        return scaled - self.share / self.diagonal * along[self._rows]
 
     def inverse(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        inverse = np.where(self.free, 1.0 / self._diagonal, 0.0)
-        return inverse, inverse * self._share, self._factor
+        inverse = np.where(self.free, 1.0 / self.diagonal, 0.0)
+        return inverse, inverse * self.share, self._factor
 
     def add_to(self, matrix: FloatArray) -> None:
         at = 0
         for g, (low, high) in enumerate(zip(self._program.row_ptr[:-1], self._program.row_ptr[1:], strict=True)):
-            part = self._share[low:high][self.free[low:high]]
+            part = self.share[low:high][self.free[low:high]]
             end = at + len(part)
-            matrix[at:end, at:end] += self._weight[g] * np.outer(part, part)
+            matrix[at:end, at:end] += self.weight[g] * np.outer(part, part)
             at = end
-        matrix[np.diag_indices(len(matrix))] += self._diagonal[self.free]
+        matrix[np.diag_indices(len(matrix))] += self.diagonal[self.free]
 
     def start(self, w: FloatArray) -> FloatArray:
         return np.where(self.free, w, self._program.log_floor)
@@ -187,5 +196,6 @@ class TableHold(LatticeHolder):
 def holder_of(program: ChainProgram, w: FloatArray, v: FloatArray, mu: float) -> LatticeHolder:
     """What holds the parameters of a program, at a point and ``v = linear + sum E_mu Delta``."""
     if isinstance(program, SequenceProgram):
-        return TableHold(program, w, v, mu)
+        # Where no true label looks an entry up and the linear term has no weight on it, raising it helps rivals alone.
+        return TableHold(program, (program.chains.own > 0.0) | (program.linear > 0.0), w, v, mu)
     return LengthHold(len(w), len(program.row_ptr) - 1, program.loss_weight)

@@ -1,14 +1,14 @@
 """Variables of an interior point on a lattice of labellings, one iteration on them, and how the lattice grows."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from ..._arrays import FloatArray
 from ...programs.chain_program import ChainProgram
 from ...programs.lattice import LabellingLattice, edges_near_best
-from ._corrections import Step, corrected
-from ._interior_state import to_boundary
+from ._corrections import Step, mehrotra_step, to_boundary
 from ._lattice_holders import holder_of
 from ._lattice_system import DetourBlocks, Detours, LatticeSystem
 
@@ -107,7 +107,7 @@ class LatticeState:
 
     def iterate(self) -> None:
         """One predictor and corrector step on the same factorization."""
-        program, mu = self.program, self._mu
+        program = self.program
         missed, moved = self.lattice.means(self.flow)
         held = self.holder.look(self.w)
         self._stationarity = np.where(self.holder.free, held - program.linear - moved, 0.0)
@@ -118,18 +118,13 @@ class LatticeState:
         self._missing = self.detours.turns.T @ (self.s + self.lattice.scores(self.w, self.gamma))
         self._weights = self.s / self.flow
         system = LatticeSystem(self.detours, self.holder, self._weights, curvature)
-        pairs = self._pairs()
-        aim = self._direction(system, 0.0, {key: np.zeros_like(slacks) for slacks, _, key, _ in pairs})
-        primal, dual = self._lengths(aim)
-        after = sum(float((a + primal * aim[key]) @ (b + dual * aim[partner])) for a, b, key, partner in pairs)
-        sigma = max(min(1.0, max(after / self.spread, 0.0)) ** 3, SLOWEST)
-        crossed = {
-            key: np.clip(primal * dual * aim[key] * aim[partner], -CROSSED * mu, CROSSED * mu)
-            for _, _, key, partner in pairs
-        }
-        step = self._direction(system, sigma * mu, crossed)
-        step = corrected(
-            step, crossed, sigma * mu, pairs, lambda trial: self._direction(system, sigma * mu, trial), self._lengths
+        step = mehrotra_step(
+            self._pairs(),
+            len(self.flow) + self.holder.n_pairs,
+            partial(self._direction, system),
+            self._lengths,
+            slowest=SLOWEST,
+            crossed_most=CROSSED,
         )
         self._move(step, *self._believed(step, *self._lengths(step)))
 

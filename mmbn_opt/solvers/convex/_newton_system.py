@@ -13,6 +13,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..._arrays import FloatArray
 from ...programs.convex import ConvexProgram
+from ...programs.likelihood import LikelihoodProgram
 from ...programs.margin_kernels import add_curvature
 
 __all__ = ["NewtonSystem", "factorize"]
@@ -30,7 +31,7 @@ class NewtonSystem:
 
     Parameters
     ----------
-    program : ConvexProgram
+    program : ConvexProgram or LikelihoodProgram
     d : float64 array (n_samples, n_classes)
         Curvatures of the slacks, the own class included.
     diagonal : float64 array (n,)
@@ -53,7 +54,7 @@ class NewtonSystem:
 
     def __init__(
         self,
-        program: ConvexProgram,
+        program: ConvexProgram | LikelihoodProgram,
         d: FloatArray,
         diagonal: FloatArray,
         exp_w: FloatArray,
@@ -82,7 +83,7 @@ class NewtonSystem:
         matrix[np.diag_indices(len(matrix))] += diagonal[self._moving]
         self._factor, self.ridge = factorize(matrix, least_ridge)
         self._free = program.gamma is None
-        if self._free:
+        if isinstance(program, ConvexProgram) and self._free:
             scaled = np.broadcast_to(program.delta, d.shape).copy()
             scaled[np.arange(margins.n_samples), margins.labels] = 0.0
             total = d.sum(axis=1, keepdims=True)

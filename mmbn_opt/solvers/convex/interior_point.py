@@ -7,11 +7,15 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from ..._arrays import FloatArray
+from ..._budget import leaving_when
+from ...programs.base import ProgramKind
 from ...programs.convex import ConvexProgram
+from ...programs.likelihood import LikelihoodProgram
 from ...results.status import TerminationStatus
 from ..base import SolverCallback, SolverResult
 from ._built_in import DenseConvexSolver, Steps, to_the_end
 from ._interior_state import InteriorState
+from ._likelihood_state import LikelihoodState
 from ._patience import Patience
 from ._warm_start import warm_start
 from .log_barrier import refuse_dense
@@ -28,6 +32,9 @@ class InteriorPointSolver(DenseConvexSolver):
     iteration, so that each is a dual point; the row sums may be off by a residual that closes with the rest. The system
     is dense in w. Started from `warm_seconds` of `FirstOrderSolver`, all complementarity pairs centred.
 
+    Conditional likelihoods are smooth: there the posteriors at w are the multipliers, pairs are those of rows and floor
+    alone, and it starts cold. Where more than `max_dense` parameters move, systems are solved by conjugate gradients.
+
     Parameters
     ----------
     warm_seconds : float or None
@@ -38,6 +45,8 @@ class InteriorPointSolver(DenseConvexSolver):
         Leave classes of a sample out of the system whose curvature is below this times what the barrier adds a
         sample; 0 keeps them all.
     max_iterations, max_parameters : int
+    max_dense : int
+        Of conditional likelihoods alone, which are not refused above it.
     multipliers : float64 array (n_samples, n_classes) or None
         Where it begins on the other side, for example ``multipliers`` of the result of another method.
 
@@ -57,32 +66,46 @@ class InteriorPointSolver(DenseConvexSolver):
     prune: float = 1.0
     max_iterations: int = 200
     max_parameters: int = 4000
+    max_dense: int = 10_000
     multipliers: FloatArray | None = field(default=None, repr=False, compare=False)
 
     name: ClassVar[str] = "interior_point"
     title: ClassVar[str] = "Primal-dual interior point"
-    own_settings: ClassVar[str] = "warm_seconds, warm_gap, prune, max_iterations, max_parameters, multipliers"
+    accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX, ProgramKind.LIKELIHOOD})
+    own_settings: ClassVar[str] = (
+        "warm_seconds, warm_gap, prune, max_iterations, max_parameters, max_dense, multipliers"
+    )
 
     def _solve(self, program: ConvexProgram, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
         return to_the_end(self.steps(program, callback, start))
 
     def steps(
-        self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self,
+        program: ConvexProgram | LikelihoodProgram,
+        callback: SolverCallback | None = None,
+        start: FloatArray | None = None,
     ) -> Steps:
         """`solve`, one iteration after the other: between two of them the method can wait."""
         run = ConvexRun(self, program, callback, start)
-        refuse_dense(program, self.max_parameters, self.name)
+        if isinstance(program, ConvexProgram):
+            refuse_dense(program, self.max_parameters, self.name)
         status, raw, iterations = TerminationStatus.ITERATION_LIMIT, "iteration limit", 0
         warm = 0.0
         with run.until_ended(LinAlgError) as ends:
             if self.multipliers is not None:
                 run.offer_multipliers(self.multipliers)
-            warm, known = self._warm(program, run)
-            assert run.best is not None
-            state = InteriorState(program, run.best, run.bounds.gap_abs, self.prune, known)
+            state: InteriorState | LikelihoodState
+            if isinstance(program, ConvexProgram):
+                warm, known = self._warm(program, run)
+                assert run.best is not None
+                state = InteriorState(program, run.best, run.bounds.gap_abs, self.prune, known)
+            else:
+                assert run.best is not None
+                state = LikelihoodState(program, run.best, run.wanted, self.prune, self.max_dense)
             patience = Patience(program.scale)
             while not run.should_stop() and iterations < self.max_iterations:
-                state.iterate()
+                with leaving_when(run.budget.over):
+                    state.iterate()
                 iterations += 1
                 run.heartbeat(iterations)
                 run.offer(state.w)

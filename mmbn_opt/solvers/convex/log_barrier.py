@@ -10,6 +10,7 @@ from scipy.linalg import LinAlgError
 from ..._arrays import FloatArray
 from ...exceptions import InputError
 from ...programs.convex import ConvexProgram
+from ...programs.likelihood import LikelihoodProgram
 from ...programs.margin_kernels import center_slacks
 from ...results.status import TerminationStatus
 from ..base import SolverCallback, SolverResult
@@ -97,7 +98,7 @@ def refuse_dense(program: ConvexProgram, max_parameters: int, name: str) -> None
         )
 
 
-def interior(program: ConvexProgram, w: FloatArray) -> FloatArray:
+def interior(program: ConvexProgram | LikelihoodProgram, w: FloatArray) -> FloatArray:
     """A point strictly inside the blocks and above the floor, a little off `w` towards the uniform one."""
     sizes = np.diff(program.row_ptr)
     middle = np.repeat(-np.log(sizes) - 0.2, sizes)

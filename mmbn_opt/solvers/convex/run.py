@@ -18,6 +18,7 @@ from ...programs.chain_program import ChainProgram
 from ...programs.convex import ConvexProgram, linear_in_disguise
 from ...programs.convex_bounds import admissible_multipliers
 from ...programs.convex_passes import ConvexPassProgram
+from ...programs.likelihood import LikelihoodProgram
 from ...programs.margin_program import MarginProgram
 from ...programs.markov import MarkovProgram
 from ...programs.sequence import SequenceMarkovProgram, SequenceProgram
@@ -36,8 +37,8 @@ REPAIR_ROUNDS = 100
 MAX_REPAIRED_PARAMETERS = 3000
 
 _OVER_SEQUENCES = (SequenceProgram, SequenceMarkovProgram)
-_WITHOUT_ROWS = (ConvexPassProgram, *_OVER_SEQUENCES)
-"""Programs whose margins are no rows that could be written down."""
+_WITHOUT_ROWS = (ConvexPassProgram, LikelihoodProgram, *_OVER_SEQUENCES)
+"""Programs that have no rows of margins which could be written down."""
 _KNOWN = (ConvexProgram, MarkovProgram, *_WITHOUT_ROWS)
 
 
@@ -51,7 +52,7 @@ class ConvexRun(Journal):
     Parameters
     ----------
     solver : Solver
-    program : MarginProgram, ChainProgram or ConvexPassProgram
+    program : MarginProgram, ChainProgram, ConvexPassProgram or LikelihoodProgram
     callback : callable or None
     start : float64 array (n,) or None
     """
@@ -59,7 +60,7 @@ class ConvexRun(Journal):
     def __init__(
         self,
         solver: Solver,
-        program: MarginProgram | ChainProgram | ConvexPassProgram,
+        program: MarginProgram | ChainProgram | ConvexPassProgram | LikelihoodProgram,
         callback: SolverCallback | None,
         start: FloatArray | None,
     ) -> None:
@@ -73,7 +74,7 @@ class ConvexRun(Journal):
                 f"the start has shape {np.shape(start)}, but the program has {program.size.columns} parameters."
             )
         super().__init__(solver, callback, scale=program.scale, budget=budget)
-        self.program: MarginProgram | ChainProgram | ConvexPassProgram = program
+        self.program: MarginProgram | ChainProgram | ConvexPassProgram | LikelihoodProgram = program
         self.published = None if isinstance(program, _WITHOUT_ROWS) else linear_in_disguise(program)
         self.repair = 0.0 if self.published is None else repair_seconds(self.published)
         # What is kept for the last look at the multipliers, where the limit allows a search too.
@@ -86,6 +87,10 @@ class ConvexRun(Journal):
     def counts(self) -> tuple[int | None, int | None]:
         """No nodes; the method's iterations."""
         return None, self.iterations
+
+    def wanted(self) -> float:
+        """The absolute gap that counts as closed at the best value so far."""
+        return max(self.tolerances.absolute, self.tolerances.relative * abs(self.bounds.primal_bound or 0.0))
 
     def offer(self, w: FloatArray, *, source: str = "", event: str = "incumbent") -> float | None:
         """Project, value, and keep a point if it is the best; returns its value, None for a point that is no number."""

@@ -226,12 +226,13 @@ def test_a_better_start_than_the_answer_is_kept(solver):
 
 @pytest.mark.parametrize("solver", [*ALL, LinearFormSolver])
 def test_wrong_programs_and_starts_are_refused(solver):
-    with pytest.raises(InputError, match=r"solves convex programs.*, got NonlinearProgram"):
+    with pytest.raises(InputError, match=r"(solves|and) convex programs.*, got NonlinearProgram"):
         solver().solve(NonlinearProgram(lambda x: (float(x @ x), 2 * x), x0=np.zeros(2)))
     with pytest.raises(InputError, match=r"start has shape \(3,\)"):
         solver().solve(PROBLEMS[0].build(), start=np.zeros(3))
     also = {
         ProximalNewtonSolver: {ProgramKind.QUADRATIC},
+        InteriorPointSolver: {ProgramKind.LIKELIHOOD},
         FirstOrderSolver: {ProgramKind.SEQUENCE, ProgramKind.CONVEX_PASSES},
     }
     rows = {ProgramKind.CONVEX_ROWS} if issubclass(solver, HostedConvexSolver) else set()
