@@ -2,18 +2,18 @@
 
 from abc import abstractmethod
 from collections.abc import Generator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ..._arrays import FloatArray
 from ..._threads import limited_threads
 from ...exceptions import InputError
 from ...programs.base import ProgramKind
-from ...programs.convex import ConvexProgram
 from ..base import Availability, Solver, SolverCallback, SolverResult
 from .run import ConvexRun
 
-__all__ = ["BuiltInConvexSolver", "DenseConvexSolver", "Steps", "to_the_end"]
+__all__ = ["BuiltInConvexSolver", "DenseConvexSolver", "SteppedSolver", "Steps"]
 
 Steps = Generator[ConvexRun, None, SolverResult]
 """A solver at work: its books after each iteration, and its result at the end."""
@@ -46,28 +46,43 @@ class BuiltInConvexSolver(Solver):
         return Availability(True, "built in")
 
 
-def to_the_end(steps: Steps) -> SolverResult:
-    """Let a solver that works by steps finish."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: SolverResult = end.value
-            return result
+@dataclass(frozen=True)
+class SteppedSolver(BuiltInConvexSolver):
+    """A convex solver that works by steps, between two of which it can wait."""
+
+    dense: ClassVar[bool] = False
+    """Whether it factors dense matrices."""
+
+    def solve(
+        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
+    ) -> SolverResult:
+        """Minimise a program of a kind in `accepts`; see `Solver.solve`."""
+        # On a shared machine a second BLAS thread made a Newton step ten times slower.
+        with limited_threads(self.threads, "blas") if self.dense else nullcontext():
+            steps = self.steps(program, callback, start)
+            while True:
+                try:
+                    next(steps)
+                except StopIteration as end:
+                    result: SolverResult = end.value
+                    return result
+
+    @abstractmethod
+    def steps(self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None) -> Steps:
+        """`solve`, one iteration after the other: between two of them the method can wait."""
 
 
 @dataclass(frozen=True)
 class DenseConvexSolver(BuiltInConvexSolver):
-    """A convex solver that factors dense matrices."""
+    """A convex solver that factors dense matrices, and does not wait between its steps."""
 
     def solve(
-        self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
+        self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
     ) -> SolverResult:
-        """Minimise a convex program; see `Solver.solve`."""
-        # On a shared machine a second BLAS thread made a Newton step ten times slower.
+        """Minimise a program of a kind in `accepts`; see `Solver.solve`."""
         with limited_threads(self.threads, "blas"):
             return self._solve(program, callback, start)
 
     @abstractmethod
-    def _solve(self, program: ConvexProgram, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
+    def _solve(self, program: Any, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
         """Do the work of `solve`."""

@@ -7,12 +7,11 @@ import numpy as np
 
 from ..._arguments import whole
 from ..._arrays import FloatArray
-from ..._threads import limited_threads
 from ...programs.base import ProgramKind
 from ...programs.chain_program import ChainProgram
 from ...results.status import TerminationStatus
 from ..base import Availability, SolverCallback, SolverResult
-from ._built_in import BuiltInConvexSolver
+from ._built_in import DenseConvexSolver
 from ._labelling_rows import WorkingSet, solve_master
 from .cvxpy_conic import ClarabelSolver
 from .run import ConvexRun
@@ -25,7 +24,7 @@ DOUBLINGS = 60
 
 
 @dataclass(frozen=True)
-class ConstraintGenerationSolver(BuiltInConvexSolver):
+class ConstraintGenerationSolver(DenseConvexSolver):
     """Rows are added where they are violated, and the program over the rows so far is solved anew.
 
     In each round the loss-augmented Viterbi algorithm finds the labelling of each sequence that is violated most (Guo,
@@ -62,13 +61,6 @@ class ConstraintGenerationSolver(BuiltInConvexSolver):
         """As Clarabel, which solves the masters."""
         return ClarabelSolver.availability()
 
-    def solve(
-        self, program: ChainProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
-    ) -> SolverResult:
-        """Minimise a program over sequences; see `Solver.solve`."""
-        with limited_threads(self.threads, "blas"):
-            return self._solve(program, callback, start)
-
     def _solve(self, program: ChainProgram, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
         run = ConvexRun(self, program, callback, start)
         assert run.best is not None
@@ -91,12 +83,8 @@ class ConstraintGenerationSolver(BuiltInConvexSolver):
                 w, gamma = program.project(master.w), master.gamma
                 run.offer(w)
                 run.offer_multipliers(rows.mixture(master.weights))
-        if ends:
-            status, raw = ends[0].status, ends[0].words
-        if run.closed():
-            raw = "gap closed"
         run.iterations = rounds
-        return run.result(status, raw, stats={"rounds": rounds, "rows": len(rows)})
+        return run.concluded(ends, status, raw, stats={"rounds": rounds, "rows": len(rows)})
 
     def _add_first(self, program: ChainProgram, rows: WorkingSet, w: FloatArray, gamma: float) -> bool:
         """Where nothing is violated at the start: the rows that are when more is asked for.

@@ -12,8 +12,8 @@ from ...programs.chain_program import ChainProgram
 from ...programs.convex import ConvexProgram
 from ...programs.convex_passes import ConvexPassProgram
 from ...results.status import TerminationStatus
-from ..base import SolverCallback, SolverResult
-from ._built_in import BuiltInConvexSolver, Steps, to_the_end
+from ..base import SolverCallback
+from ._built_in import SteppedSolver, Steps
 from ._primal_dual import PrimalDual
 from ._smoothed_gradient import SmoothedGradient
 from .run import ConvexRun
@@ -25,7 +25,7 @@ SAMPLED, SAMPLED_GAP, SAMPLED_SHARE = 65_536, 1e-3, 0.2
 
 
 @dataclass(frozen=True)
-class FirstOrderSolver(BuiltInConvexSolver):
+class FirstOrderSolver(SteppedSolver):
     """Passes over the samples and exact row projections only; stops on the certified gap.
 
     ``method="primal_dual"``: a restarted primal-dual hybrid gradient method on the saddle point of parameters and
@@ -72,15 +72,6 @@ class FirstOrderSolver(BuiltInConvexSolver):
         choice_of("method", self.method, ("primal_dual", "smoothing"), expected='"primal_dual" or "smoothing"')
         checked_number("tau", self.tau, open_low=True, open_high=True, expected="a finite number > 0")
 
-    def solve(
-        self,
-        program: ConvexProgram | ConvexPassProgram | ChainProgram,
-        callback: SolverCallback | None = None,
-        start: FloatArray | None = None,
-    ) -> SolverResult:
-        """Minimise a convex program, held or passed over, or one over sequences; see `Solver.solve`."""
-        return to_the_end(self.steps(program, callback, start))
-
     def steps(
         self,
         program: ConvexProgram | ConvexPassProgram | ChainProgram,
@@ -114,12 +105,8 @@ class FirstOrderSolver(BuiltInConvexSolver):
                 yield run
         if not (ends and ends[0].abrupt and isinstance(program, ConvexPassProgram)):  # where looking takes passes
             state.last_look()
-        if ends:
-            status, raw = ends[0].status, ends[0].words
-        if run.closed():
-            raw = "gap closed"
         run.iterations = state.iterations
-        return run.result(status, raw, stats={"method": method, **state.stats})
+        return run.concluded(ends, status, raw, stats={"method": method, **state.stats})
 
     @staticmethod
     def _step(state: PrimalDual | SmoothedGradient, run: ConvexRun) -> None:

@@ -12,8 +12,8 @@ from ...programs.base import ProgramKind
 from ...programs.convex import ConvexProgram
 from ...programs.likelihood import LikelihoodProgram
 from ...results.status import TerminationStatus
-from ..base import SolverCallback, SolverResult
-from ._built_in import DenseConvexSolver, Steps, to_the_end
+from ..base import SolverCallback
+from ._built_in import SteppedSolver, Steps
 from ._interior_state import InteriorState
 from ._likelihood_state import LikelihoodState
 from ._patience import Patience
@@ -25,7 +25,7 @@ __all__ = ["InteriorPointSolver", "expected_warm_seconds", "iteration_seconds"]
 
 
 @dataclass(frozen=True)
-class InteriorPointSolver(DenseConvexSolver):
+class InteriorPointSolver(SteppedSolver):
     """Mehrotra's predictor-corrector method with slacks and multipliers eliminated.
 
     Variables w, gamma where it is free, one slack a sample, with multipliers that sum to the sample's weight at every
@@ -69,15 +69,13 @@ class InteriorPointSolver(DenseConvexSolver):
     max_dense: int = 10_000
     multipliers: FloatArray | None = field(default=None, repr=False, compare=False)
 
+    dense: ClassVar[bool] = True
     name: ClassVar[str] = "interior_point"
     title: ClassVar[str] = "Primal-dual interior point"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX, ProgramKind.LIKELIHOOD})
     own_settings: ClassVar[str] = (
         "warm_seconds, warm_gap, prune, max_iterations, max_parameters, max_dense, multipliers"
     )
-
-    def _solve(self, program: ConvexProgram, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
-        return to_the_end(self.steps(program, callback, start))
 
     def steps(
         self,
@@ -115,11 +113,7 @@ class InteriorPointSolver(DenseConvexSolver):
                     status, raw = TerminationStatus.SLOW_PROGRESS, "the gap no longer falls"
                     break
                 yield run
-        if ends:
-            status, raw = ends[0].status, ends[0].words
-        if run.closed():
-            raw = "gap closed"
-        return run.result(status, raw, stats={"warm_sec": warm})
+        return run.concluded(ends, status, raw, stats={"warm_sec": warm})
 
     def _warm(self, program: ConvexProgram, run: ConvexRun) -> tuple[float, FloatArray | None]:
         """Seconds spent on the first-order method and its multipliers; its point and bound go into the books."""

@@ -8,16 +8,15 @@ from scipy.linalg import LinAlgError
 from ..._arguments import checked_number, whole
 from ..._arrays import FloatArray
 from ..._budget import leaving_when
-from ..._threads import limited_threads
 from ...exceptions import InputError, SizeLimitError
 from ...programs.base import ProgramKind
 from ...programs.chain_program import ChainProgram
 from ...programs.labellings import mixed_labellings
 from ...programs.lattice import LabellingLattice, edges_near_best
 from ...results.status import TerminationStatus
-from ..base import SolverCallback, SolverResult
+from ..base import SolverCallback
 from ..journal import Ended
-from ._built_in import BuiltInConvexSolver, Steps, to_the_end
+from ._built_in import SteppedSolver, Steps
 from ._lattice_state import LatticeState
 from ._patience import Patience
 from .run import ConvexRun
@@ -33,7 +32,7 @@ SPEED = 5e9
 
 
 @dataclass(frozen=True)
-class LatticeInteriorPointSolver(BuiltInConvexSolver):
+class LatticeInteriorPointSolver(SteppedSolver):
     """Mehrotra's method on the flow form of a program over sequences, restricted to labellings that nearly win.
 
     Some labels of each position and some steps between them span a lattice; distributions over its labellings are
@@ -66,6 +65,7 @@ class LatticeInteriorPointSolver(BuiltInConvexSolver):
     max_dense: int = 8000
     multipliers: FloatArray | None = field(default=None, repr=False, compare=False)
 
+    dense: ClassVar[bool] = True
     name: ClassVar[str] = "lattice_interior_point"
     title: ClassVar[str] = "Interior point on a lattice of labellings"
     own_settings: ClassVar[str] = "width, max_iterations, max_dense, multipliers"
@@ -76,13 +76,6 @@ class LatticeInteriorPointSolver(BuiltInConvexSolver):
         checked_number("width", self.width, 0.0, open_high=True)
         whole("max_iterations", self.max_iterations, 1)
         whole("max_dense", self.max_dense, 1)
-
-    def solve(
-        self, program: ChainProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
-    ) -> SolverResult:
-        """Minimise a program over sequences; see `Solver.solve`."""
-        with limited_threads(self.threads, "blas"):
-            return to_the_end(self.steps(program, callback, start))
 
     def steps(
         self, program: ChainProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
@@ -128,13 +121,9 @@ class LatticeInteriorPointSolver(BuiltInConvexSolver):
                         status, raw = TerminationStatus.SLOW_PROGRESS, self._refusal(state.lattice)
                         break
                     yield run
-        if ends:
-            status, raw = ends[0].status, ends[0].words
         if best is not None:
             run.multipliers = _labellings(*best)
-        if run.closed():
-            raw = "gap closed"
-        return run.result(status, raw, stats={"edges": 0 if best is None else len(best[0])})
+        return run.concluded(ends, status, raw, stats={"edges": 0 if best is None else len(best[0])})
 
     def _refuse_large(self, lattice: LabellingLattice, run: ConvexRun) -> None:
         if _work(lattice) > MOST_WORK or _size(lattice) > self.max_dense:

@@ -81,11 +81,7 @@ class LogBarrierSolver(DenseConvexSolver):
                 run.offer(point.w)
                 run.offer_multipliers(point.y)
                 mu, rounds = 0.1 * mu, rounds + 1
-        if ends:
-            status, raw = ends[0].status, ends[0].words
-        if run.closed():
-            raw = "gap closed"
-        return run.result(status, raw, stats={"rounds": rounds, "mu": mu})
+        return run.concluded(ends, status, raw, stats={"rounds": rounds, "mu": mu})
 
 
 def refuse_dense(program: ConvexProgram, max_parameters: int, name: str) -> None:

@@ -8,8 +8,8 @@ from ...programs.base import ProgramKind
 from ...programs.convex import ConvexProgram
 from ...programs.markov import MarkovProgram
 from ...results.status import TerminationStatus
-from ..base import SolverCallback, SolverResult
-from ._built_in import BuiltInConvexSolver, Steps, to_the_end
+from ..base import SolverCallback
+from ._built_in import SteppedSolver, Steps
 from ._proximal_state import ProximalState
 from ._warm_start import warm_start
 from .run import ConvexRun
@@ -20,7 +20,7 @@ WARM_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
-class ProximalNewtonSolver(BuiltInConvexSolver):
+class ProximalNewtonSolver(SteppedSolver):
     """Second-order steps that cost a pass over the samples: only samples at a kink of the hinge have curvature.
 
     Each round adds proximal terms in parameters and multipliers, after which the multipliers are projections onto
@@ -58,15 +58,6 @@ class ProximalNewtonSolver(BuiltInConvexSolver):
     title: ClassVar[str] = "Proximal Newton method"
     accepts: ClassVar[frozenset[ProgramKind]] = frozenset({ProgramKind.CONVEX, ProgramKind.QUADRATIC})
     own_settings: ClassVar[str] = "warm_seconds, warm_gap, max_rounds, multipliers"
-
-    def solve(
-        self,
-        program: ConvexProgram | MarkovProgram,
-        callback: SolverCallback | None = None,
-        start: FloatArray | None = None,
-    ) -> SolverResult:
-        """Minimise a convex program; see `Solver.solve`."""
-        return to_the_end(self.steps(program, callback, start))
 
     def steps(
         self,
@@ -107,11 +98,7 @@ class ProximalNewtonSolver(BuiltInConvexSolver):
                 "newton_steps": state.newton_steps,
                 "gradient_steps": state.gradient_steps,
             }
-        if ends:
-            status, raw = ends[0].status, ends[0].words
-        if run.closed():
-            raw = "gap closed"
-        return run.result(status, raw, stats={"warm_sec": warm, **counts})
+        return run.concluded(ends, status, raw, stats={"warm_sec": warm, **counts})
 
     def _report(self, run: ConvexRun, state: ProximalState) -> None:
         """Point and multipliers of the method, for the books."""

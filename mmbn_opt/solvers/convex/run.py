@@ -5,7 +5,7 @@ bound by the program's own dual function. What a solver says of its objective is
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from ...results.proof import Proof
 from ...results.status import TerminationStatus
 from ..base import Solver, SolverCallback, SolverResult
 from ..ending import EXACT_GAP
-from ..journal import Journal
+from ..journal import Ended, Journal
 
 __all__ = ["ConvexRun", "repair_seconds"]
 
@@ -114,6 +114,14 @@ class ConvexRun(Journal):
         """Tell the callback that the run goes on."""
         self.iterations = iterations
         self.tell()
+
+    def concluded(
+        self, ends: Sequence[Ended], otherwise: TerminationStatus, raw_status: str, *, stats: Mapping[str, Any]
+    ) -> SolverResult:
+        """The result of a method that ended by itself, for what `until_ended` caught, or since the gap is closed."""
+        if ends:
+            otherwise, raw_status = ends[0].status, ends[0].words
+        return self.result(otherwise, "gap closed" if self.closed() else raw_status, stats=stats)
 
     def result(
         self, otherwise: TerminationStatus, raw_status: str, *, stats: Mapping[str, Any] | None = None

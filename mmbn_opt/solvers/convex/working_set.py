@@ -10,8 +10,8 @@ from ..._arrays import FloatArray
 from ...exceptions import InputError
 from ...programs.convex import ConvexProgram
 from ...results.status import TerminationStatus
-from ..base import SolverCallback, SolverResult
-from ._built_in import DenseConvexSolver, Steps, to_the_end
+from ..base import SolverCallback
+from ._built_in import SteppedSolver, Steps
 from ._patience import Patience
 from ._working_state import WorkingState
 from .log_barrier import refuse_dense
@@ -26,7 +26,7 @@ NO_LONGER = 1e-7
 
 
 @dataclass(frozen=True)
-class WorkingSetSolver(DenseConvexSolver):
+class WorkingSetSolver(SteppedSolver):
     """Interior point on a growing set of samples, from a point and multipliers that are nearly optimal.
 
     With a floor alone, the optimum is nearly a vertex: most samples have no loss, or are linear, and stay so. These are
@@ -44,12 +44,10 @@ class WorkingSetSolver(DenseConvexSolver):
     max_parameters: int = 4000
     multipliers: FloatArray | None = field(default=None, repr=False, compare=False)
 
+    dense: ClassVar[bool] = True
     name: ClassVar[str] = "working_set"
     title: ClassVar[str] = "Interior point on a working set"
     own_settings: ClassVar[str] = "max_iterations, max_parameters, multipliers"
-
-    def _solve(self, program: ConvexProgram, callback: SolverCallback | None, start: FloatArray | None) -> SolverResult:
-        return to_the_end(self.steps(program, callback, start))
 
     def steps(
         self, program: ConvexProgram, callback: SolverCallback | None = None, start: FloatArray | None = None
@@ -82,11 +80,7 @@ class WorkingSetSolver(DenseConvexSolver):
                     status, raw = TerminationStatus.SLOW_PROGRESS, "the gap no longer falls"
                     break
                 yield run
-        if ends:
-            status, raw = ends[0].status, ends[0].words
-        if run.closed():
-            raw = "gap closed"
-        return run.result(status, raw, stats={"working_set": size})
+        return run.concluded(ends, status, raw, stats={"working_set": size})
 
     def _look(self, run: ConvexRun, program: ConvexProgram, begun: WorkingState) -> None:
         """Value the newest point and multipliers, and those on the way to them from the best."""
