@@ -67,15 +67,6 @@ class LikelihoodProgram:
         return float(self.margins.weight.sum()) * float(np.log(self.margins.n_classes))
 
     @property
-    def gamma(self) -> float:
-        """No margin is asked for: 0."""
-        return 0.0
-
-    def best_gamma(self, w: FloatArray) -> float:
-        """No margin is asked for: 0."""
-        return 0.0
-
-    @property
     def frequency(self) -> FloatArray:
         """Share of the sample weight that looks up each entry of w, for any class."""
         return self.margins.frequency

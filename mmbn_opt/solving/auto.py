@@ -56,8 +56,7 @@ programs do (see docs: decomposable scores)."""
 
 
 DENSE_LIKELIHOOD = 5_000
-"""Parameters of a conditional likelihood up to which a Newton step takes a second, and a descent is not better at any
-time (see docs: convex relaxation)."""
+"""Parameters of a conditional likelihood up to which Newton steps take about a second (see docs: convex relaxation)."""
 
 
 def _for_subsets(size: ProgramSize) -> bool:

@@ -46,7 +46,7 @@ class LikelihoodState:
     ) -> None:
         self.program, self._wanted, self._prune = program, wanted, prune
         free = ~program.at_floor
-        self._dense = np.count_nonzero(free) <= max_dense
+        self.dense = np.count_nonzero(free) <= max_dense
         self.w = np.where(free, interior(program, w), program.log_floor)
         self._look()
         pairs = len(program.row_ptr) - 1 + int(free.sum())
@@ -82,7 +82,7 @@ class LikelihoodState:
         self._stationarity = np.where(holder.free, held + program.gradient(self._weighted), 0.0)
         self._off = float(np.abs(self._stationarity).sum())
         system: DenseSystem | PassSystem
-        if self._dense:
+        if self.dense:
             system = DenseSystem(program, self._weighted, holder, DAMPING * mu, self._prune, self._least_ridge)
             self._least_ridge = system.next_ridge
         else:

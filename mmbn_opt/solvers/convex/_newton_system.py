@@ -82,8 +82,9 @@ class NewtonSystem:
                 matrix[at[0] : at[-1] + 1, at[0] : at[-1] + 1] += row_weight[g] * np.outer(part, part)
         matrix[np.diag_indices(len(matrix))] += diagonal[self._moving]
         self._factor, self.ridge = factorize(matrix, least_ridge)
-        self._free = program.gamma is None
-        if isinstance(program, ConvexProgram) and self._free:
+        self._free = False
+        if isinstance(program, ConvexProgram) and program.gamma is None:
+            self._free = True
             scaled = np.broadcast_to(program.delta, d.shape).copy()
             scaled[np.arange(margins.n_samples), margins.labels] = 0.0
             total = d.sum(axis=1, keepdims=True)

@@ -14,6 +14,7 @@ from ...programs.likelihood import LikelihoodProgram
 from ...results.status import TerminationStatus
 from ..base import SolverCallback
 from ._built_in import SteppedSolver, Steps
+from ._descent_start import descend
 from ._interior_state import InteriorState
 from ._likelihood_state import LikelihoodState
 from ._patience import Patience
@@ -22,6 +23,9 @@ from .log_barrier import refuse_dense
 from .run import ConvexRun
 
 __all__ = ["InteriorPointSolver", "expected_warm_seconds", "iteration_seconds"]
+
+LONG = 1.0
+"""Seconds of an iteration from which on none is begun that there is too little time for, where no chain sees to it."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ class InteriorPointSolver(SteppedSolver):
     is dense in w. Started from `warm_seconds` of `FirstOrderSolver`, all complementarity pairs centred.
 
     Conditional likelihoods are smooth: there the posteriors at w are the multipliers, pairs are those of rows and floor
-    alone, and it starts cold. Where more than `max_dense` parameters move, systems are solved by conjugate gradients.
+    alone, and it is started from 30 steps of L-BFGS.
+    Where more than `max_dense` parameters move, systems are solved by conjugate gradients.
 
     Parameters
     ----------
@@ -98,12 +103,23 @@ class InteriorPointSolver(SteppedSolver):
                 assert run.best is not None
                 state = InteriorState(program, run.best, run.bounds.gap_abs, self.prune, known)
             else:
+                if self.warm_seconds != 0.0 and not run.should_stop():
+                    descend(program, run)
+                    warm = run.budget.elapsed()
                 assert run.best is not None
                 state = LikelihoodState(program, run.best, run.wanted, self.prune, self.max_dense)
             patience = Patience(program.scale)
+            seconds = 0.0
+            if isinstance(state, LikelihoodState) and state.dense:
+                seconds = iteration_seconds(program)
             while not run.should_stop() and iterations < self.max_iterations:
+                if isinstance(state, LikelihoodState) and run.budget.left() < seconds > LONG:
+                    status, raw = TerminationStatus.TIME_LIMIT, "no time for an iteration"
+                    break
+                began = run.budget.elapsed()
                 with leaving_when(run.budget.over):
                     state.iterate()
+                seconds = run.budget.elapsed() - began
                 iterations += 1
                 run.heartbeat(iterations)
                 run.offer(state.w)
@@ -124,7 +140,7 @@ class InteriorPointSolver(SteppedSolver):
         return spent, known
 
 
-def iteration_seconds(program: ConvexProgram) -> float:
+def iteration_seconds(program: ConvexProgram | LikelihoodProgram) -> float:
     """About one iteration: 3e10 operations a second in the factorization, 1e9 additions in the assembly."""
     margins = program.margins
     factorization = float(np.count_nonzero(~program.at_floor)) ** 3 / 9e10

@@ -134,7 +134,9 @@ class ConvexRun(Journal):
                 TerminationStatus.NUMERICAL_ERROR,
                 f"{raw_status}; bound and value contradict each other",
             )
-        facts: dict[str, Any] = {"gamma": None if self.best is None else self.program.best_gamma(self.best)}
+        facts: dict[str, Any] = {}
+        if not isinstance(self.program, LikelihoodProgram):  # there no margin is asked for
+            facts["gamma"] = None if self.best is None else self.program.best_gamma(self.best)
         if (table := self.multipliers) is not None:
             self.proof = Proof(self.program.dual_value(table), {"multipliers": int(np.count_nonzero(table))})
         published: ConvexProgram | ConvexPassProgram | SequenceProgram | None = self.published
