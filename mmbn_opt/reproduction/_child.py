@@ -58,6 +58,9 @@ class TrialAnswered(Answer):
 _FEW = 12
 """Rows of each class to warm up with."""
 
+_warm: set[tuple[object, ...]] = set()
+"""What this process has warmed up for."""
+
 
 def main() -> None:
     """Read jobs, one after the other; send what happens."""
@@ -80,11 +83,19 @@ def _listen(incoming: BinaryIO, jobs: "queue.SimpleQueue[TrialJob]") -> None:
 
 
 def _warm_up(task: TrialTask) -> None:
-    """Load and compile: what was not needed before in this process would be counted with the run."""
+    """Load and compile: what was not needed before in this process would be counted with the run.
+
+    Once for tables of a kind: numbers, texts, gaps and more than two classes each have code of their own.
+    """
     X, y = task.train
+    kinds = sorted(set(task.context.kinds.values()))
+    known = (task.kind, repr(task.settings), *kinds, y.nunique() > 2, bool(X.isna().to_numpy().any()))
+    if known in _warm:
+        return
     rows = [place for _, places in y.reset_index(drop=True).groupby(y.to_numpy()) for place in places.index[:_FEW]]
     with suppress(Exception):  # what is wrong with the method is told by the run itself
         build(task.kind, task.context, task.settings).fit(X.iloc[rows], y.iloc[rows]).predict(X.iloc[rows])
+        _warm.add(known)
 
 
 def _do(job: TrialJob, send: Callable[[object], None]) -> None:

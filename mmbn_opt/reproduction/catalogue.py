@@ -108,6 +108,7 @@ def _experiment(name: str, content: dict[str, Any]) -> Experiment:
     for key in (k for k in content if k in _REASONS):
         for entry, reason in content[key].items():
             _of_kind(f"{key}.{entry}", reason, str, "a text")
+    _of_kind("timed", content.get("timed", False), bool, "true or false")
     choice_of("measure", content.get("measure", "accuracy"), list(MEASURES))
     choice_of("missing", content.get("missing", "drop"), ["drop", "state"])
     for test in content.get("tests", ()):
@@ -122,6 +123,7 @@ def _experiment(name: str, content: dict[str, Any]) -> Experiment:
         content.get("not_run", {}), content.get("why", {}), _paper(content.get("paper", "")),
         _columns(content.get("columns", {}), methods), _shares(content.get("removed", [])),
         whole("patterns", content.get("patterns", 10), 1), content.get("relative_to"), quick,
+        timed=content.get("timed", False),
     )  # fmt: skip
     if experiment.n_splits is not None:
         whole("n_splits", experiment.n_splits, 1)
@@ -171,7 +173,8 @@ def _splits(entry: dict[str, Any]) -> Splits:
     _of_kind("splits.sizes", entry.get("sizes", []), list, "a list of numbers of rows")
     for size in entry.get("sizes", []):
         whole("splits.sizes", size, 1)
-    _of_kind("splits.apart", entry.get("apart", False), bool, "true or false")
+    for key in ("apart", "in_order"):
+        _of_kind(f"splits.{key}", entry.get(key, False), bool, "true or false")
     return Splits(**entry)
 
 

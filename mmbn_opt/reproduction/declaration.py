@@ -144,6 +144,8 @@ class Experiment:
     quick : Quick
     like : str or None
         The declaration that this one leaves the rest to.
+    timed : bool
+        Times are told beside the cells: see `is_timed`.
 
     Examples
     --------
@@ -174,6 +176,7 @@ class Experiment:
     relative_to: str | None = None
     quick: Quick = field(default_factory=Quick)
     like: str | None = None
+    timed: bool = False
 
     @property
     def shown(self) -> Mapping[str, Column]:
@@ -183,7 +186,7 @@ class Experiment:
     @property
     def is_timed(self) -> bool:
         """Whether the table tells times, so that nothing may be loaded or compiled while the clock runs."""
-        return any(column.measure.endswith("_seconds") for column in self.shown.values())
+        return self.timed or any(column.measure.endswith("_seconds") for column in self.shown.values())
 
     def at(self, level: Level) -> "Experiment":
         """The experiment at a level: as declared, or what is done in minutes."""

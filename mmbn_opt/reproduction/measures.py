@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.svm import SVC
 
-from mmbn_opt.networks.network import BayesianNetwork
+from mmbn_opt.reproduction.sizes import size_of
 from mmbn_opt.results.result import Result
 from mmbn_opt.scores import Reliability
 
-__all__ = ["MEASURES", "Measure", "Measured", "Removal", "measure", "rate_without"]
+__all__ = ["CLAIMED", "MEASURES", "Measure", "Measured", "Removal", "measure", "rate_without"]
+
+CLAIMED = "claimed"
+"""What a model of another package says of itself: that it is the best; nobody has checked it."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ MEASURES: Mapping[str, Measure] = {
     "gap": Measure("proved gap, %", 100.0),
     "parameters": Measure("free parameters, or nodes of trees, or numbers in support vectors", digits=0),
     "edges": Measure("edges between features", digits=0),
+    "rules": Measure("leaves of trees, or terms of a sum", digits=0),
     "support_vectors": Measure("support vectors", digits=0),
     "components": Measure("components a class, as chosen", digits=0, chosen=("n_components", "components")),
     "least_variance": Measure("least variance of a component, as chosen", digits=6, chosen=("tau",)),
@@ -65,7 +68,7 @@ class Measured:
     numbers : mapping from a name of `MEASURES` to float
         Those that the method has.
     certificate : str
-        "proved", "gap 1.2 %", "none", or what failed.
+        "proved", "gap 1.2 %", "claimed", "none", or what failed.
     chosen : mapping of setting to text
     """
 
@@ -138,7 +141,7 @@ def measure(
     }
     if on_train > 0:
         numbers["generalization"] = accuracy / on_train
-    numbers |= _probabilities(model, test[0], labels) | _size(model)
+    numbers |= _probabilities(model, test[0], labels) | size_of(model)
     if removal is not None:
         numbers |= removal.rates(model, test[0], labels)
     result = _result(model)
@@ -168,20 +171,6 @@ def _probabilities(model: Any, X: pd.DataFrame, labels: Any) -> dict[str, float]
     return {"log_loss": found.log_loss, "calibration_error": found.calibration_error}
 
 
-def _size(model: Any) -> dict[str, float]:
-    network = vars(model).get("network_")
-    if isinstance(network, BayesianNetwork):
-        inside = sum(
-            parent != network.structure.class_index for parents in network.structure.parents for parent in parents
-        )
-        return {"parameters": float(network.n_parameters), "edges": float(inside)}
-    machine = vars(model).get("estimator_")
-    if isinstance(machine, SVC):
-        kept = len(machine.support_)
-        return {"parameters": float(kept * machine.n_features_in_), "support_vectors": float(kept)}
-    return {}
-
-
 def _result(model: Any) -> Result | None:
     """Of the search that the model's claim is about: the structure where there was one."""
     result = vars(model).get("result_")
@@ -190,7 +179,7 @@ def _result(model: Any) -> Result | None:
 
 def _certificate(model: Any, result: Result | None) -> str:
     if result is None:
-        return "none"
+        return CLAIMED if hasattr(model, "claims_optimum") and model.claims_optimum() else "none"
     if not result.certificate.ok:
         return "failed: " + "; ".join(str(check) for check in result.certificate.failures)[:120]
     gap = result.bounds.gap_rel

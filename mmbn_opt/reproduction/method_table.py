@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 
-from mmbn_opt.reproduction.measures import MEASURES
+from mmbn_opt.reproduction.measures import CLAIMED, MEASURES
 from mmbn_opt.reproduction.methods import METHOD_KINDS
 from mmbn_opt.reproduction.results import Results
 from mmbn_opt.reproduction.testing import widely_run
@@ -13,8 +13,13 @@ __all__ = ["methods_table", "proved"]
 
 _OF_METHODS = {
     "accuracy": "accuracy, %", "log_loss": "log loss", "calibration_error": "calibration error",
-    "parameters": "parameters", "edges": "edges", "fit_seconds": "s to learn", "predict_seconds": "s to classify",
+    "parameters": "parameters", "edges": "edges", "rules": "rules", "fit_seconds": "s to learn",
+    "predict_seconds": "s to classify",
 }  # fmt: skip
+_OF_FEW = ("edges", "rules")
+"""A table in which no method has these has no column of them."""
+_SUMMED_OUT = "summed out"
+_A_STATE_OR = "a state, or summed out where no training row had one"
 
 
 def methods_table(results: Results) -> str:
@@ -28,7 +33,8 @@ def methods_table(results: Results) -> str:
         return ""
     compared = widely_run(by_set)
     common = compared.dropna().index
-    shown = [(name, MEASURES[name], words) for name, words in _OF_METHODS.items()]
+    some = [name for name in _OF_METHODS if name not in _OF_FEW or results.chosen[name].notna().any()]
+    shown = [(name, MEASURES[name], _OF_METHODS[name]) for name in some]
     lines = [
         f"Means over the {len(common)} sets that all methods with means have.\n",
         f"| method | {' | '.join(words for *_, words in shown)} | proved best | missing cells at prediction |",
@@ -42,7 +48,10 @@ def methods_table(results: Results) -> str:
             "-" if math.isnan(means[name]) else f"{of.factor * means[name]:.{of.digits}f}" for name, of, _ in shown
         ]
         kind = METHOD_KINDS[results.experiment.methods[method].kind]
-        lines.append(f"| {method} | {' | '.join(cells)} | {proved(runs['certificate'])} | {kind.missing_cells} |")
+        missing = kind.missing_cells
+        if missing == _SUMMED_OUT and results.experiment.missing == "state":
+            missing = _A_STATE_OR
+        lines.append(f"| {method} | {' | '.join(cells)} | {proved(runs['certificate'])} | {missing} |")
     return "\n".join(lines)
 
 
@@ -62,6 +71,7 @@ def proved(certificates: "pd.Series[str]") -> str:
     counts = {
         "yes": int((told == "proved").sum()),
         f"gap up to {gaps.max():.2f} %" if len(gaps) else "gap": len(gaps),
+        "by its own word": int((told == CLAIMED).sum()),
         "none": int((told == "none").sum()),
         "a check failed": failed,
     }

@@ -1,9 +1,9 @@
 """An experiment's table as Markdown: ours, the paper's, the difference, why, and how many runs are behind each cell."""
 
 from collections.abc import Iterator
-from importlib.metadata import version
 
 from mmbn_opt.display.ranks import ranks_svg
+from mmbn_opt.interop._version import package_version
 from mmbn_opt.interop.csv_text import csv_content
 from mmbn_opt.interop.run_folder import RunFolder
 from mmbn_opt.reproduction.declaration import Experiment
@@ -13,8 +13,8 @@ from mmbn_opt.reproduction.results import Cell, Results
 from mmbn_opt.reproduction.testing import compared, ranks_of, standing, wins
 
 __all__ = [
-    "markdown_page", "markdown_table", "measures_in_words", "not_run", "ranks_drawing", "tests_in_words",
-    "write_results",
+    "markdown_grid", "markdown_page", "markdown_table", "measures_in_words", "not_run", "ranks_drawing",
+    "tests_in_words", "write_results",
 ]  # fmt: skip
 
 _RANKS = "ranks.svg"
@@ -42,19 +42,23 @@ def markdown_page(results: Results, *, heading: str = "#", drawing: str | None =
     parts = [
         f"{heading} {experiment.title}",
         f"{experiment.source}. Cells: {measures_in_words(experiment)}; "
-        f"{done} runs are behind them. Run with mmbn_opt {version('mmbn-opt')}: "
+        f"{done} runs are behind them. Run with mmbn_opt {package_version()}: "
         f"`mmbn-opt reproduce {experiment.name} --out results/`.",
-        markdown_table(results),
     ]
+    methods = methods_table(results)
+    summary = [f"{heading}# Methods\n\n{methods}"] if methods else []
+    if experiment.paper:
+        parts.append(markdown_table(results))
+    else:  # nothing to compare with: what a reader looks for is which method is good for what
+        parts += [*summary, f"{heading}# Cells\n\n{markdown_grid(results)}"]
     for test in experiment.tests:
         lines = list(tests_in_words(results, test))
         if lines:
             parts.append(f"{heading}# {_TESTS[test]}\n\n" + "\n".join(lines))
         if lines and test == "friedman" and drawing is not None:
             parts.append(f"![mean ranks; methods that are not told apart are joined by bars]({drawing})")
-    methods = methods_table(results)
-    if methods:
-        parts.append(f"{heading}# Methods\n\n{methods}")
+    if experiment.paper:
+        parts += summary
     missing = [f"- {line}" for line in not_run(results)]
     if missing:
         parts.append(f"{heading}# Not run\n\n" + "\n".join(missing))
@@ -107,6 +111,29 @@ def markdown_table(results: Results) -> str:
             f"{_difference(cell, digits)} | {_runs(cell)} | {cell.why} |"
         )
     return "\n".join(lines)
+
+
+def markdown_grid(results: Results) -> str:
+    """The cells that have runs, a line a row, with how many runs each has; for tables without a paper's figures."""
+    cells = results.cells()
+    rows, seen = list(dict.fromkeys(row for row, _ in cells)), {column for _, column in cells}
+    columns = [column for column in results.experiment.shown if column in seen]
+    lines = [f"| set | {' | '.join(columns)} | runs a cell |", f"|---|{'---:|' * len(columns)}---:|"]
+    for row in rows:
+        own = {column: cells[row, column] for column in columns if (row, column) in cells}
+        whole = max(cell.planned for cell in own.values())
+        told = [_of_grid(own.get(column), whole, results.digits(column)) for column in columns]
+        lines.append(f"| {row} | {' | '.join(told)} | {whole} |")
+    reason = results.experiment.why.get("*")
+    return "\n".join(lines) + ("" if reason is None else f"\n\nNo figures of a paper stand beside these: {reason}.")
+
+
+def _of_grid(cell: Cell | None, whole: int, digits: int) -> str:
+    if cell is None:
+        return "-"
+    return _with_half(cell.ours, cell.half, digits) + (
+        "" if cell.runs == whole else f" ({cell.runs} of {cell.planned})"
+    )
 
 
 def tests_in_words(results: Results, test: str) -> Iterator[str]:

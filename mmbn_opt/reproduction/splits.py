@@ -28,6 +28,8 @@ class Splits:
     folds : int
         Of cross-validation, classes in proportion; of labelled sequences, whole ones. Where the data come with folds
         those are taken.
+    in_order : bool
+        Folds are blocks of rows as they lie in the table, whatever their classes.
     learn : {"all but one", "one"}
         How many of the folds are learned from; the others are held out.
     train_rows : mapping of data set to int
@@ -54,6 +56,8 @@ class Splits:
     [(10, 118), (20, 108)]
     >>> [(len(train), len(test)) for train, test in Splits(folds=4, learn="one").of(corral)][:2]
     [(32, 96), (32, 96)]
+    >>> Splits(folds=4, in_order=True).of(corral)[1][1][[0, -1]].tolist()
+    [32, 63]
     """
 
     folds: int = 5
@@ -63,6 +67,7 @@ class Splits:
     sizes: Sequence[int] = ()
     apart: bool = False
     seed: int = 0
+    in_order: bool = False
 
     def of(self, table: Table, *, complete_only: bool = False) -> list[Split]:
         """(training rows, test rows) of every split of a table, as numbers of its rows.
@@ -115,6 +120,8 @@ class Splits:
             _enough(table.name, len(members), self.folds)
             return (np.random.default_rng(self.seed).permutation(len(members)) % self.folds)[of]
         _enough(table.name, len(kept), self.folds)
+        if self.in_order:
+            return np.arange(len(kept)) * self.folds // len(kept)
         labels, found = table.y.to_numpy()[kept], np.zeros(len(kept), dtype=np.int64)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # a class may have fewer rows than there are folds

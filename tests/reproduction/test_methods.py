@@ -1,16 +1,19 @@
 """Every kind of method learns, predicts and gives probabilities; one whose package is absent is skipped."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mmbn_opt as mm
 from mmbn_opt.exceptions import InputError, SolverError
-from mmbn_opt.reproduction.measures import MEASURES, measure
+from mmbn_opt.reproduction.measures import CLAIMED, MEASURES, measure
+from mmbn_opt.reproduction.method_table import proved
 from mmbn_opt.reproduction.methods import METHOD_KINDS, Context, availability, check_settings
 from mmbn_opt.reproduction.methods.encoding import MdlpCodes, as_ordinals
 from mmbn_opt.reproduction.methods.folds import Chosen, some_rows
 from mmbn_opt.reproduction.methods.registry import build
 from mmbn_opt.reproduction.methods.weka import Weka
+from mmbn_opt.reproduction.sizes import size_of
 from mmbn_opt.reproduction.sources import Source
 from mmbn_opt.reproduction.splits import Splits
 
@@ -214,3 +217,81 @@ def test_a_setting_out_of_range_is_told(kind, settings, message):
     check_settings(kind, settings)
     with pytest.raises(InputError, match=message):
         build(kind, Context({}, "drop", 1.0, 0), settings)
+
+
+def sized(kind, name="iris", missing="drop"):
+    context, train, test = parts(name, missing)
+    model = built(kind, context)
+    numbers = measure(model, train, test).numbers
+    return model, {key: numbers[key] for key in ("parameters", "edges", "rules") if key in numbers}
+
+
+def test_a_network_of_another_package_has_the_free_entries_of_its_tables_and_a_tree_over_its_features():
+    model, size = sized("pyagrum")
+    network = model.model_.bn_
+    states = {node: network.variable(node).domainSize() for node in network.nodes()}
+    free = sum(network.cpt(node).toarray().size * (d - 1) // d for node, d in states.items())
+    assert size == {"parameters": free, "edges": 3}
+
+
+def test_trees_have_the_leaves_that_can_be_counted_by_walking():
+    model, size = sized("optimal-tree")
+
+    def leaves(node):
+        return 1 if node.is_leaf_node() else leaves(node.left_child) + leaves(node.right_child)
+
+    assert size == {"parameters": 2 * leaves(model.model_.tree_) - 1, "rules": leaves(model.model_.tree_)}
+    model, size = sized("random-forest")
+    grown = [tree.tree_ for tree in model.estimator_.estimators_]
+    assert size["rules"] == sum((tree.children_left == -1).sum() for tree in grown)
+    assert size["parameters"] == sum(len(tree.feature) for tree in grown)
+    model, size = sized("histogram-boosting")
+    # A binary tree has a leaf more than it has forks; there is a tree a class and round.
+    assert size["parameters"] == 2 * size["rules"] - 3 * model.estimator_.n_iter_
+
+
+def test_sums_have_the_terms_that_they_list():
+    model, size = sized("explainable-boosting", "vote", "state")
+    names = model.model_.term_names_
+    assert (size["rules"], size["edges"]) == (len(names), sum(" & " in name for name in names))
+    model, size = sized("risk-score", "vote", "state")
+    [score] = model.estimator_.estimators_
+    assert size == {"parameters": len(score.points_) + 1, "rules": len(score.points_)}
+
+
+def test_naive_bayes_of_codes_has_the_free_entries_of_its_tables():
+    model, size = sized("categorical-nb")
+    free = sum(table.shape[0] * (table.shape[1] - 1) for table in model.estimator_.model_.feature_log_prob_)
+    assert size == {"parameters": 3 - 1 + free, "edges": 0}
+
+
+@pytest.mark.parametrize("scheme", ["AODE", "WAODE", "HNB"])
+def test_one_dependence_estimators_have_the_free_entries_of_their_tables(scheme):
+    model = Weka(Context({}, "drop", 1.0, 0), scheme)
+    model.cardinalities_, model.classes_ = [2, 3, 4], ["a", "b"]
+    free, hidden = 0, 1  # P(y) of HNB has one free entry
+    for i, a in enumerate(model.cardinalities_):
+        joint = np.full((2, a), 1.0)
+        free += joint.size - 1
+        for j, b in enumerate(model.cardinalities_):
+            if i != j:
+                free += np.full((2, a, b), 1.0)[
+                    ..., 1:
+                ].size  # P(x_j | y, x_i): the last of each is one less the others
+                hidden += np.full((2, b, a), 1.0)[..., 1:].size + 1
+    assert size_of(model) == {"parameters": {"AODE": free, "WAODE": free + 3, "HNB": hidden}[scheme]}
+
+
+def test_scikit_bayes_holds_the_same_tables():
+    model, size = sized("aode")
+    alone = Weka(Context({}, "drop", 1.0, 0), "AODE")
+    alone.cardinalities_, alone.classes_ = model.codes_.cardinalities_, model.classes_
+    assert size == size_of(alone)
+
+
+def test_an_optimum_that_only_its_own_package_vouches_for_is_told_as_such():
+    context, train, test = parts("iris")
+    assert measure(built("optimal-tree", context), train, test).certificate == CLAIMED
+    assert measure(build("random-forest", context, {"trees": 3}), train, test).certificate == "none"
+    assert proved(pd.Series([CLAIMED, CLAIMED])) == "by its own word"
+    assert proved(pd.Series(["proved", CLAIMED, "none"])) == "yes in 1 of 3 runs, by its own word in 1, none in 1"

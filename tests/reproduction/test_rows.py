@@ -258,6 +258,39 @@ def test_runs_whose_time_is_told_are_runs_of_their_own():
     assert plain.key != other.key
 
 
+def test_a_declaration_can_ask_for_times_that_its_cells_do_not_tell():
+    assert load_experiment("practitioner").is_timed
+    assert not load_experiment("peharz2012-table2").is_timed
+
+
+def test_what_is_loaded_and_compiled_is_so_once_for_tables_of_a_kind(monkeypatch):
+    from mmbn_opt.reproduction import _child
+
+    table = Source(None).find("iris")
+    context = Context(dict(table.kinds), "drop", 20.0, 0)
+    fitted = []
+
+    class Noting:
+        def fit(self, X, y):
+            fitted.append((len(X), y.nunique()))
+            return self
+
+        def predict(self, X):
+            return X
+
+    def warm(y, X=table.X):
+        _child._warm_up(_child.TrialTask("tan", {}, context, (X, y), (X, y), None, True))
+
+    monkeypatch.setattr(_child, "_warm", set())
+    monkeypatch.setattr(_child, "build", lambda *_: Noting())
+    warm(table.y)
+    warm(table.y)
+    assert fitted == [(36, 3)], "a dozen rows of each class"
+    warm(table.y.replace({table.y.iloc[-1]: table.y.iloc[0]}))
+    warm(table.y, table.X.mask(table.X < 3.0))
+    assert fitted[1:] == [(24, 2), (36, 3)], "two classes and gaps are something else"
+
+
 def test_runs_that_were_kept_before_a_measure_was_thought_of_can_be_read(tmp_path):
     told = Results.of(TABLE3, [record("iris", "CMM", 0, 0.9, {"n_components": "4", "tau": "0.25"})], {}, planned=1)
     path = tmp_path / "old.csv"

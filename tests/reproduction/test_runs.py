@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import threading
 import time
 
@@ -227,10 +228,10 @@ def test_a_difference_that_is_beyond_the_intervals_is_open_or_has_its_declared_r
     assert next(iter(results_of(far, experiment=told).cells().values())).why == "another split"
 
 
-def parse_with_reason(why):
+def parse_with_reason(why, **changes):
     from dataclasses import replace
 
-    return replace(TABLE, why=why)
+    return replace(TABLE, why=why, **changes)
 
 
 def test_a_cell_without_runs_is_not_in_the_table_and_is_named_below():
@@ -244,6 +245,18 @@ def test_a_cell_without_runs_is_not_in_the_table_and_is_named_below():
     page = markdown_page(results)
     assert "2 runs are behind them" in page
     assert "no run of NB yet: corral" in page
+
+
+def test_without_figures_of_a_paper_cells_are_a_grid_and_methods_come_first():
+    alone = parse_with_reason({"*": "it draws curves"}, paper={})
+    runs = [record("corral", "TAN", 0, 0.8), *(record(split=k) for k in range(5))]
+    page = markdown_page(results_of(*runs, experiment=alone))
+    assert page.index("## Methods") < page.index("## Cells")
+    lines = page[page.index("## Cells") :].splitlines()
+    assert lines[2] == "| set | NB | TAN | runs a cell |"
+    assert re.fullmatch(r"\| corral \| - \| 80\.00 ± [\d.]+ \(1 of 5\) \| 5 \|", lines[4])
+    assert lines[5] == "| iris | 90.00 ± 0.00 | - | 5 |"
+    assert "No figures of a paper stand beside these: it draws curves." in page
 
 
 def test_wins_are_counted_by_folds_and_by_test_rows():

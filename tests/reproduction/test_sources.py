@@ -125,6 +125,15 @@ def test_folds_hold_out_each_row_once_and_stay_the_same():
     assert any((a[1] != b[1]).any() for a, b in zip(splits, Splits(folds=5, seed=1).of(iris), strict=True))
 
 
+def test_folds_in_order_are_blocks_whatever_their_classes():
+    wine = Source(None).find("wine")
+    splits = Splits(folds=5, in_order=True).of(wine)
+    assert np.concatenate([test for _, test in splits]).tolist() == list(range(178))
+    assert {len(test) for _, test in splits} == {35, 36}
+    assert all(len(np.intersect1d(train, test)) == 0 and len(train) + len(test) == 178 for train, test in splits)
+    assert wine.y.iloc[splits[0][1]].nunique() == 1
+
+
 def test_the_split_that_the_data_come_with_is_taken_where_it_has_the_wanted_size():
     table = Source(None).find("mofn-3-7-10")
     [(train, test)] = Splits(train_rows={"mofn-3-7-10": 300}).of(table)

@@ -1,6 +1,6 @@
 """Tables for methods that want numbers, or codes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from mmbn_opt.data.preparation import prepare
 
-__all__ = ["MdlpCodes", "as_numbers", "as_ordinals"]
+__all__ = ["MdlpCodes", "as_numbers", "as_ordinals", "one_dependence_parameters"]
 
 
 def as_numbers(kinds: Mapping[str, str], *, scaled: bool = True) -> Any:
@@ -61,3 +61,15 @@ class MdlpCodes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Codes from 0."""
         columns = [feature.encode(X[feature.name], unseen="missing") + 1 for feature in self.features_]
         return np.column_stack(columns).astype(np.int64)
+
+
+def one_dependence_parameters(cardinalities: Sequence[int], n_classes: int) -> int:
+    """Free parameters of averaged one-dependence estimators: a joint table and d - 1 conditional ones a parent.
+
+    Examples
+    --------
+    >>> one_dependence_parameters([2, 3], 2)  # P(y, a): 3, P(b | y, a): 8; P(y, b): 5, P(a | y, b): 6
+    22
+    """
+    r, k = np.array(cardinalities), n_classes
+    return int(sum(k * own - 1 + k * own * ((r - 1).sum() - (own - 1)) for own in r))

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import OneHotEncoder
 
-from mmbn_opt.reproduction.methods.encoding import MdlpCodes, as_numbers
+from mmbn_opt.reproduction.methods.encoding import MdlpCodes, as_numbers, one_dependence_parameters
 from mmbn_opt.reproduction.methods.folds import Chosen, as_list
 from mmbn_opt.reproduction.methods.registry import Context
 
@@ -55,6 +55,12 @@ class _Aode(_WithProbabilities):
         kind = import_module("skbn").AnDE
         return kind(categorical_features=list(range(codes.shape[1])), **self.settings).fit(codes, numbers)
 
+    def size(self) -> dict[str, int]:
+        """The tables of all one-dependence estimators."""
+        if self.settings["n_dependence"] != 1:
+            return {}
+        return {"parameters": one_dependence_parameters(self.codes_.cardinalities_, len(self.labels_))}
+
 
 class _OptimalTree(_OnCodes):
     def _table(self, X: pd.DataFrame) -> Any:
@@ -66,6 +72,15 @@ class _OptimalTree(_OnCodes):
     def _learn(self, codes: Any, numbers: Any) -> Any:
         kind = import_module("pystreed").STreeDClassifier
         return kind(time_limit=self.context.time_limit, **self.settings).fit(codes, numbers)
+
+    def size(self) -> dict[str, int]:
+        """Nodes and leaves."""
+        leaves = int(self.model_.get_n_leaves())
+        return {"parameters": 2 * leaves - 1, "rules": leaves}
+
+    def claims_optimum(self) -> bool:
+        """Whether the search ended by itself: no tree of that depth has a smaller error, the price of leaves added."""
+        return bool(self.model_.fit_result.is_optimal())
 
 
 class _PyAgrum(_WithProbabilities):
@@ -82,6 +97,12 @@ class _PyAgrum(_WithProbabilities):
         gum, skbn = import_module("pyagrum.lib.discreteTypeProcessor"), import_module("pyagrum.skbn")
         as_it_is = gum.DiscreteTypeProcessor(defaultDiscretizationMethod="NoDiscretization", defaultNumberOfBins=None)
         return skbn.BNClassifier(type_processor=as_it_is, **self.settings).fit(codes, numbers.astype(str))
+
+    def size(self) -> dict[str, int]:
+        """Free parameters, and arcs that do not leave the class."""
+        network = self.model_.bn_
+        target = network.idFromName(self.model_.target_)
+        return {"parameters": network.dim(), "edges": sum(target not in arc for arc in network.arcs())}
 
 
 def aode(context: Context, *, n_dependence: int = 1, alpha: float = 1.0) -> _Aode:
@@ -131,6 +152,12 @@ class Boosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: pd.DataFrame) -> Any:
         """Probabilities."""
         return self.model_.predict_proba(X)
+
+    def size(self) -> dict[str, int]:
+        """Scores of bins; terms of the sum, and those of two features among them."""
+        scores = sum(np.size(term) for term in self.model_.term_scores_) + np.size(self.model_.intercept_)
+        terms = self.model_.term_features_
+        return {"parameters": scores, "rules": len(terms), "edges": sum(len(features) > 1 for features in terms)}
 
 
 def risk_score(context: Context, *, k: Any = (5,), max_points: int = 5) -> Chosen:

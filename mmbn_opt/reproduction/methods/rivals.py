@@ -87,3 +87,8 @@ class CodedNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Any:
         """Probabilities."""
         return self.model_.predict_proba(self.codes_.transform(X))
+
+    def size(self) -> dict[str, int]:
+        """Free parameters."""
+        k = len(self.classes_)
+        return {"parameters": k - 1 + k * sum(r - 1 for r in self.codes_.cardinalities_), "edges": 0}

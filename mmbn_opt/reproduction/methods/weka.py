@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import KBinsDiscretizer
 
 from mmbn_opt.exceptions import InputError, SolverError
-from mmbn_opt.reproduction.methods.encoding import MdlpCodes
+from mmbn_opt.reproduction.methods.encoding import MdlpCodes, one_dependence_parameters
 from mmbn_opt.reproduction.methods.registry import Context
 
 __all__ = ["SCHEMES", "Weka", "unavailable", "weka"]
@@ -114,6 +114,15 @@ class Weka(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: pd.DataFrame) -> Any:
         """Classes."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def size(self) -> dict[str, int]:
+        """Numbers in the tables that the scheme counts, and its weights."""
+        r, k, d = self.cardinalities_, len(self.classes_), len(self.cardinalities_)
+        if self.scheme == "HNB":
+            pairs = sum(k * a * (b - 1) for i, a in enumerate(r) for j, b in enumerate(r) if i != j)
+            return {"parameters": k - 1 + pairs + d * (d - 1)}
+        weights = d if self.scheme == "WAODE" else 0
+        return {"parameters": one_dependence_parameters(r, k) + weights}
 
     def _write(self, path: Path, codes: NDArray[np.int64], numbers: NDArray[Any]) -> None:
         lines = ["@relation t"]
