@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from mmbn_opt.comparison.machine import package_versions
 from mmbn_opt.display.ranks import ranks_svg
-from mmbn_opt.interop._version import package_version
 from mmbn_opt.interop.csv_text import csv_content
 from mmbn_opt.interop.run_folder import RunFolder
 from mmbn_opt.reproduction.declaration import Experiment
@@ -42,7 +42,7 @@ def markdown_page(results: Results, *, heading: str = "#", drawing: str | None =
     parts = [
         f"{heading} {experiment.title}",
         f"{experiment.source}. Cells: {measures_in_words(experiment)}; "
-        f"{done} runs are behind them. Run with mmbn_opt {package_version()}: "
+        f"{done} runs are behind them. Run with mmbn_opt {package_versions().get('mmbn-opt', 'unknown')}: "
         f"`mmbn-opt reproduce {experiment.name} --out results/`.",
     ]
     methods = methods_table(results)
