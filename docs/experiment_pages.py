@@ -44,10 +44,15 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+def _hours(results: Results | None) -> str:
+    """By the clock, of all runs, those that ended without a model too."""
+    return "0" if results is None else f"{results.frame['seconds'].sum() / 3600.0:.2f}"
+
+
 def _table(experiments: Iterable[tuple[Experiment, Results | None]]) -> str:
     lines = [
-        "| experiment | source | cells with runs | runs | within the intervals | beyond them |",
-        "|---|---|---:|---:|---:|---:|",
+        "| experiment | source | cells with runs | runs | hours | within the intervals | beyond them |",
+        "|---|---|---:|---:|---:|---:|---:|",
     ]
     for experiment, results in experiments:
         cells = {} if results is None else results.cells()
@@ -59,6 +64,7 @@ def _table(experiments: Iterable[tuple[Experiment, Results | None]]) -> str:
         declared = len(experiment.sets) * len(experiment.methods)
         lines.append(
             f"| {name} | {experiment.source} | {len(cells)} of {max(declared, len(cells))} | "
-            f"{0 if results is None else len(results.answered)} | {within} | {len(compared) - within} |"
+            f"{0 if results is None else len(results.answered)} | {_hours(results)} | "
+            f"{within} | {len(compared) - within} |"
         )
     return "\n".join(lines) + "\n"
