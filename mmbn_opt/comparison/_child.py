@@ -12,6 +12,7 @@ from mmbn_opt.comparison._warm_up import warm_up
 from mmbn_opt.comparison.isolation import Answer, Ready
 from mmbn_opt.comparison.machine import machine, own_peak_bytes, package_versions
 from mmbn_opt.formulations.base import Formulation
+from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.results.result import Result
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.results.trace import BoundTrace, TraceRecord
@@ -39,6 +40,10 @@ class RunJob:
     payload: bytes
     threads: int
     verbose: bool = False
+
+
+Heard = tuple[ProgramKind, SolverResult]
+"""What a solver said of a program of some kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +81,7 @@ def _run(job: RunJob, send: Callable[[object], None]) -> None:
 
     formulation, solver, settings = pickle.loads(job.payload)
     warm_up(formulation, solver)
-    heard: list[SolverResult] = []
+    heard: list[Heard] = []
     engine = _overheard(solver, formulation, heard)
     send(Ready(machine(), package_versions()))
 
@@ -87,7 +92,7 @@ def _run(job: RunJob, send: Callable[[object], None]) -> None:
     send(_answered(result, formulation, heard))
 
 
-def _overheard(solver: str | Solver, formulation: Formulation, heard: list[SolverResult]) -> str | Solver:
+def _overheard(solver: str | Solver, formulation: Formulation, heard: list[Heard]) -> str | Solver:
     """The solver with an ear at its `solve`, so that its claims can be held against the data."""
     if isinstance(solver, str):
         if solver == "auto":
@@ -97,7 +102,7 @@ def _overheard(solver: str | Solver, formulation: Formulation, heard: list[Solve
 
     def solve(self: Solver, program: Any, callback: Any = None, start: Any = None) -> SolverResult:
         answer = kind.solve(self, program, callback, start)
-        heard.append(answer)
+        heard.append((program.kind, answer))
         return answer
 
     listening: Any = type(kind.__name__, (kind,), {"solve": solve, "__module__": kind.__module__})
@@ -111,7 +116,7 @@ def _named(name: str, formulation: Formulation) -> Solver:
     return choose_solver(formulation, name)[0]()
 
 
-def _answered(result: Result, formulation: Formulation, heard: list[SolverResult]) -> Answered:
+def _answered(result: Result, formulation: Formulation, heard: list[Heard]) -> Answered:
     claimed, own = _claim(formulation, heard)
     size = result.program_size
     return Answered(
@@ -129,10 +134,15 @@ def _answered(result: Result, formulation: Formulation, heard: list[SolverResult
     )
 
 
-def _claim(formulation: Formulation, heard: list[SolverResult]) -> tuple[float | None, float | None]:
+def _claim(formulation: Formulation, heard: list[Heard]) -> tuple[float | None, float | None]:
     """Objective of the solver's vector as it says and as the data say, in the formulation's sense."""
-    if not heard or heard[-1].bounds.primal_bound is None:
+    if not heard:
         return None, None
-    claimed = formulation.sense.sign * heard[-1].bounds.primal_bound
-    solution = heard[-1].solution
-    return claimed, None if solution is None else float(formulation.evaluate(formulation.recover(solution)))
+    kind, answer = heard[-1]
+    primal = answer.bounds.primal_bound
+    if primal is None:
+        return None, None
+    claimed = formulation.sense.sign * primal
+    if answer.solution is None:
+        return claimed, None
+    return claimed, float(formulation.evaluate(formulation.recover_from(answer.solution, kind)))

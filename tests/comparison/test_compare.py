@@ -325,3 +325,12 @@ def test_formulations_must_be_some(xor):
         mm.compare([])
     with pytest.raises(mm.InputError, match="formulations must be a Formulation or a list"):
         mm.compare([xor])
+
+
+def test_two_kinds_of_one_problem_are_each_recovered_in_their_own_way():
+    data = mm.prepare(mm.load_dataset("corral"), "class").data
+    problem = mm.ConditionalLikelihood(data, mm.naive_bayes(data))
+    table = mm.compare({"corral": problem}, ["interior_point", "lbfgs"], time_limit=60, seeds=[0])
+    assert table["claim_ok"].all()
+    assert table["own_value"].to_list() == pytest.approx(table["primal_bound"].to_list(), rel=1e-9)
+    assert row(table, "interior_point")["solved"]
