@@ -24,6 +24,9 @@ __all__ = ["MAX_MARGIN_CELLS", "block_sizes", "count_margin_tables", "refuse_ove
 MAX_MARGIN_CELLS = 200_000_000
 """Most numbers in the tables of all candidates together: 1.6 GB."""
 
+MOST_PLACES = 2**30 - 1
+"""Numbers up to which compiled code counts places in the tables, four columns side by side, in 32 bits."""
+
 
 def count_margin_tables(
     data: DiscreteDataset,
@@ -89,16 +92,20 @@ def refuse_oversized(data: DiscreteDataset, candidates: CandidateParents, max_ce
     """
     sizes = block_sizes(data, candidates).astype(np.float64)
     cells = int(sizes.sum()) * data.n_classes
-    if cells <= max_cells:
+    limit = min(max_cells, MOST_PLACES)
+    if cells <= limit:
         return
     names, card = (*data.feature_names, data.class_name), data.cardinalities
     node, parents = candidates.columns[int(sizes.argmax())]
     largest = ", ".join(f"{shown(names[v])} ({card[v]:,} states)" for v in (node, *parents))
+    said, cure = f"max_cells={max_cells:,}", ", or raise max_cells"
+    if max_cells > MOST_PLACES:
+        said, cure = f"{limit:,}, whatever max_cells is", ""
     raise SizeLimitError(
         f"The margin tables of {candidates.n_columns:,} candidate parent sets would have {cells:,} numbers "
-        f"({8 * cells / 2**30:,.1f} GiB), the largest over {largest}; the limit is max_cells={max_cells:,}. Merge "
-        "states, leave columns with many states out, lower max_parents, keep fewer candidates (restriction, "
-        "--candidates), or raise max_cells."
+        f"({8 * cells / 2**30:,.1f} GiB), the largest over {largest}; the limit is {said}. Merge "
+        "states, leave columns with many states out, lower max_parents, or keep fewer candidates (restriction, "
+        f"--candidates){cure}."
     )
 
 

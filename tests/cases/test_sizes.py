@@ -93,6 +93,15 @@ def test_012_the_margin_tables_are_counted_to_the_entry() -> None:
         mm.solve(mm.SoftMarginStructure(data, max_parents=3, max_cells=cells - 1))
 
 
+def test_012_no_limit_lets_tables_have_more_places_than_compiled_code_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = wide(rows=60, columns=4, labels=7, classes=3)
+    formulation = mm.SoftMarginStructure(data, max_parents=3)
+    cells = int(margin_counts.block_sizes(data, formulation.candidates).sum()) * data.n_classes
+    monkeypatch.setattr(margin_counts, "MOST_PLACES", cells - 1)
+    with pytest.raises(mm.SizeLimitError, match=f"the limit is {cells - 1:,}, whatever max_cells is"):
+        mm.solve(mm.SoftMarginStructure(data, max_parents=3, max_cells=2 * cells))
+
+
 def test_012_all_tables_of_a_network_together_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     data = wide(rows=60, columns=4, labels=7, classes=3)
     structure = tan_cmi(data)
