@@ -4,7 +4,7 @@
         [--seconds 60]
 
 A line a run: seconds of this process until each gap was proved, what it ended with. The bound of a descent is that of
-its best network, over probabilities of at least 1e-10 or its least; the interior point's is over those of 1e-10.
+its best network, over probabilities of at least 1e-100 or its least; the interior point's is over those of 1e-100.
 Kernels are compiled before; one thread. letter15000: the first 15,000 rows; mnist14: pictures of 14 x 14.
 """
 

@@ -147,8 +147,8 @@ class LikelihoodProgram:
         weight = self.margins.weight
         allowed = admissible_multipliers(y, self.margins.labels, weight)
         given = np.minimum(allowed.sum(axis=1), weight)
-        logs = np.zeros_like(allowed)
-        np.log(allowed / weight[:, None], out=logs, where=allowed > 0.0)
+        logs, shares = np.zeros_like(allowed), allowed / weight[:, None]
+        np.log(shares, out=logs, where=shares > 0.0)  # what is too small for a share has no entropy: a little less
         kept = np.zeros_like(weight)
         np.log1p(-given / weight, out=kept, where=given < weight)
         entropy = -float((allowed * logs).sum()) - float((weight - given) @ kept)
