@@ -26,7 +26,7 @@ from .softmax import SoftmaxParameters
 __all__ = ["ConditionalLikelihood"]
 
 LOG_LEAST = float(np.log(1e-100))
-"""Log of the least probability that a CPT may have: with zeros allowed, separable data would have no optimum and no bound.
+"""Log of the least probability of a CPT: with zeros, separable data would have no optimum and no bound.
 
 It takes nothing that shows from the optimum, while 1e-10 takes .3 % on `vehicle` and `letter`."""
 
@@ -41,8 +41,8 @@ class ConditionalLikelihood(SoftmaxParameters):
     Program: `NonlinearProgram`, no constraints; `LikelihoodProgram`, over log-probabilities in rows that sum to at most
     1.   Bound: RELAXATION, from any network by one pass: see `bound_from`; from multipliers: see `prove_bound`.
     Source: Greiner, Su, Shen, Zhou 2005; Pernkopf, Wohlmayr, Tschiatschek 2012, eq. 2 and appendix; Guo, Wilkinson &
-    Schuurmans 2005, eq. 5. On separable data the optimum is as good as 0, with most parameters at the floor: stop early on
-    validation data.
+    Schuurmans 2005, eq. 5. On separable data the optimum is as good as 0, with many parameters at the floor: stop early
+    on validation data.
 
     In the logarithms of the CPTs the objective is concave, and on a renormalizable structure rows that sum to less than
     1 add nothing to it (Wettig et al. 2003): a descent then ends at the global optimum, and the bound says so. There
