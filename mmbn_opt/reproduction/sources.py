@@ -216,14 +216,14 @@ def _of_words(words: Words, path: Path) -> Table:
     return Table(OCR_LETTERS, words.X, words.y, kinds, None, str(path), words.sequences, words.folds)
 
 
-def _pooled(table: Table) -> Table:
-    """28 x 28 grey values as 14 x 14 means."""
-    values = table.X.to_numpy().reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)).reshape(-1, 196)
+def _thinned(table: Table) -> Table:
+    """Every second pixel of every second line of 28 x 28; by their means naive Bayes is better than in the papers."""
+    values = table.X.to_numpy().reshape(-1, 28, 28)[:, ::2, ::2].reshape(-1, 196)
     names = [f"x{j}" for j in range(196)]
     return replace(table, X=pd.DataFrame(values, columns=names), kinds=dict.fromkeys(names, "numeric"))
 
 
-_DERIVED: Mapping[str, tuple[str, Callable[[Table], Table]]] = {"mnist-14x14": ("mnist", _pooled)}
+_DERIVED: Mapping[str, tuple[str, Callable[[Table], Table]]] = {"mnist-14x14": ("mnist", _thinned)}
 """Name -> the set that it is made of, and how."""
 
 _OPENML: Mapping[str, str] = {

@@ -113,6 +113,15 @@ def test_a_set_that_is_not_here_is_none_and_it_is_said_where_to_get_it():
     assert where_to_get("of my own") == "put of my own.csv, with a column 'class', into the folder of data"
 
 
+def test_small_pictures_have_every_second_pixel_of_every_second_line(tmp_path):
+    pixels = pd.DataFrame(np.arange(3 * 784).reshape(3, 784), columns=[f"p{j}" for j in range(784)])
+    pixels.assign(**{"class": ["a", "b", "a"]}).to_csv(tmp_path / "mnist.csv", index=False)
+    small = Source(tmp_path).find("mnist-14x14")
+    assert small.X.shape == (3, 196)
+    assert [small.X[f"x{j}"].iloc[1] - 784 for j in (0, 1, 13, 14, 195)] == [0, 2, 26, 56, 26 * 28 + 26]
+    assert set(small.kinds) == set(small.X)
+
+
 def test_folds_hold_out_each_row_once_and_stay_the_same():
     iris = Source(None).find("iris")
     splits = Splits(folds=5).of(iris)
