@@ -4,6 +4,7 @@ import math
 
 import pandas as pd
 
+from mmbn_opt.reproduction.declaration import Method
 from mmbn_opt.reproduction.measures import CLAIMED, MEASURES
 from mmbn_opt.reproduction.methods import METHOD_KINDS
 from mmbn_opt.reproduction.results import Results
@@ -52,7 +53,26 @@ def methods_table(results: Results) -> str:
         if missing == _SUMMED_OUT and results.experiment.missing == "state":
             missing = _A_STATE_OR
         lines.append(f"| {method} | {' | '.join(cells)} | {proved(runs['certificate'])} | {missing} |")
+    lines.append("")
+    lines += [f"- {method}: {_declared(results.experiment.methods[method])}" for method in methods]
     return "\n".join(lines)
+
+
+def _declared(method: Method) -> str:
+    """The kind and the settings, lists being what is chosen from.
+
+    Examples
+    --------
+    >>> _declared(Method("svm", {"C": [1, 10], "kernel": "rbf"}, "held-out rows"))
+    '`svm`, C out of 1, 10; kernel = rbf; chosen on held-out rows'
+    """
+    told = [
+        f"{name} out of {', '.join(map(str, value))}" if isinstance(value, list) else f"{name} = {value}"
+        for name, value in method.settings.items()
+    ]
+    if method.chosen_from:
+        told.append(f"chosen on {method.chosen_on}")
+    return f"`{method.kind}`" + (f", {'; '.join(told)}" if told else "")
 
 
 def proved(certificates: "pd.Series[str]") -> str:
