@@ -234,6 +234,20 @@ def test_a_network_of_another_package_has_the_free_entries_of_its_tables_and_a_t
     assert size == {"parameters": free, "edges": 3}
 
 
+def test_of_two_classes_pyagrum_tells_what_its_network_says():
+    context, (X, y), (X_test, _) = parts("vote", missing="state")
+    model = built("pyagrum", context).fit(X, y)
+    gum = pytest.importorskip("pyagrum")
+    infer = gum.LazyPropagation(model.model_.bn_)
+    told = model.predict_proba(X_test)
+    codes = model._table(X_test)
+    for row in range(20):
+        infer.setEvidence({name: str(codes[name].iloc[row]) for name in codes.columns})
+        infer.makeInference()
+        shares = infer.posterior(model.model_.target_).toarray()
+        assert told[row] == pytest.approx(shares, abs=1e-6)
+
+
 def test_trees_have_the_leaves_that_can_be_counted_by_walking():
     model, size = sized("optimal-tree")
 

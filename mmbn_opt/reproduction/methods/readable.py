@@ -96,7 +96,11 @@ class _PyAgrum(_WithProbabilities):
     def _learn(self, codes: Any, numbers: Any) -> Any:
         gum, skbn = import_module("pyagrum.lib.discreteTypeProcessor"), import_module("pyagrum.skbn")
         as_it_is = gum.DiscreteTypeProcessor(defaultDiscretizationMethod="NoDiscretization", defaultNumberOfBins=None)
-        return skbn.BNClassifier(type_processor=as_it_is, **self.settings).fit(codes, numbers.astype(str))
+        model = skbn.BNClassifier(type_processor=as_it_is, **self.settings).fit(codes, numbers.astype(str))
+        # For two classes it moves the threshold to where the ROC curve is best, and probabilities with it: that costs
+        # accuracy and log loss, which are what is compared here.
+        model.threshold_ = 0.5
+        return model
 
     def size(self) -> dict[str, int]:
         """Free parameters, and arcs that do not leave the class."""
