@@ -25,6 +25,7 @@ Row = tuple[Floats, float, float]
 SLACK = Fraction(1, 10**9)
 EXACT = 2**52
 """Sums of doubles that are whole numbers are exact up to there."""
+LARGE = Fraction(10**300)
 
 
 class Side:
@@ -148,4 +149,5 @@ def _whole(weights: list[Fraction], limit: Fraction, count: int) -> Row:
     if unit * largest > room:
         unit = room / largest
     numbers = np.array([floor(weight * unit) for weight in weights], dtype=np.float64)
-    return numbers, float(min(max(floor(most * unit), -2 * EXACT), 2 * EXACT)), float(unit)
+    scale = float(min(unit, LARGE))  # of multipliers, which may be any
+    return numbers, float(min(max(floor(most * unit), -2 * EXACT), 2 * EXACT)), scale

@@ -205,6 +205,13 @@ def test_whole_numbers_keep_their_limit_where_the_weights_keep_theirs(weights, l
         assert sum(int(numbers[k]) for k in some) == sum(weights[k] for k in some) * Fraction(unit)
 
 
+@pytest.mark.parametrize("weight", [5e-324, 1.3782667363360702e-306, 1e-300, 1e300])
+def test_weights_of_any_size_have_a_unit(weight):
+    numbers, most, unit = _whole([Fraction(weight)], Fraction(1), 1)
+    assert np.isfinite([*numbers, most, unit]).all()
+    assert unit > 0
+
+
 # -- what is stated, and what is tampered with -------------------------------------------------------------------------
 
 
