@@ -16,7 +16,7 @@ def recorded_results(experiment: Experiment, folder: str | Path) -> Results | No
     """The kept runs of an experiment, and those of the declarations that it leans on; None where there are none.
 
     A run of another declaration counts where its method has the same kind and settings, its rows are split in the same
-    way, and both are timed or neither.
+    way, both are timed or neither, and cells that are taken out of held-out rows are the same ones.
 
     Parameters
     ----------
@@ -36,6 +36,8 @@ def recorded_results(experiment: Experiment, folder: str | Path) -> Results | No
         path = Path(folder) / f"{source.name}.csv"
         alike = replace(source.splits, train_rows={}) == replace(experiment.splits, train_rows={})
         alike &= source.missing == experiment.missing and source.is_timed == experiment.is_timed
+        if experiment.removed:  # whole rows tell nothing of rows without a share of their cells
+            alike &= (source.removed, source.patterns) == (experiment.removed, experiment.patterns)
         if path.is_file() and alike:
             rows, ours = source.splits.train_rows, experiment.splits.train_rows
             split_alike = [name for name in experiment.sets if rows.get(name) == ours.get(name)]

@@ -94,6 +94,15 @@ def test_runs_of_another_declaration_count_where_the_method_is_the_same():
     assert recorded_results(replace(mine, splits=replace(mine.splits, seed=1)), KEPT) is None
 
 
+def test_runs_on_whole_rows_do_not_count_where_cells_are_taken_out():
+    whole = recorded_results(load_experiment("pernkopf2012-table1"), KEPT)
+    assert "NB-ML" in set(whole.answered["method"])
+    assert recorded_results(load_experiment("pernkopf2012-figure3"), KEPT) is None
+    other = replace(load_experiment("pernkopf2012-figure6"), name="mine", like="pernkopf2012-figure6")
+    assert len(recorded_results(other, KEPT).cells()) == 40
+    assert recorded_results(replace(other, patterns=7), KEPT) is None
+
+
 def test_the_tests_of_a_table_stand_on_its_page():
     results = recorded_results(load_experiment("guo2018-table10"), KEPT)
     text = markdown_page(results)
