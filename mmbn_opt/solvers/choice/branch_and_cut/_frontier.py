@@ -124,12 +124,16 @@ class Frontier:
             self._keep_few()
             self._lock.notify_all()
 
-    def deal(self, count: int) -> list[list[Parted]]:
-        """So many piles of waiting boxes for others, each as good as what stays; they are away from here on."""
+    def deal(self, count: int, most: int) -> list[list[Parted]]:
+        """So many piles of at most so many waiting boxes for others, who have them from here on.
+
+        Of the best boxes as many stay as go into each pile.
+        """
         with self._lock:
             self._heap.sort()
-            piles = [self._heap[which :: count + 1] for which in range(count + 1)]
-            self._heap = piles.pop(0)
+            best, rest = self._heap[: most * (count + 1)], self._heap[most * (count + 1) :]
+            piles = [best[which :: count + 1] for which in range(count + 1)]
+            self._heap = piles.pop(0) + rest
             self.away += sum(map(len, piles))
             return [self._let_go(pile) for pile in piles]
 

@@ -43,6 +43,10 @@ LEVEL_SEC = 3.0
 LAG = 0.1
 """Share of the gap by which one's bound may be behind another's."""
 
+PILE = 64
+"""Boxes that change hands at once. They leave behind the rows that they started from, whose bounds are better than the
+root's: few go, of the best, and what they become stays where it is."""
+
 LAST_WORDS_SEC = 0.5
 """How long processes may take to tell what they did last; who has a box that takes longer loses that."""
 
@@ -283,7 +287,7 @@ class ProcessCrew:
 
     def _give(self, mates: list[_Mate]) -> None:
         """Shares of the boxes that wait here."""
-        for mate, pile in zip(mates, self._frontier.deal(len(mates)), strict=True):
+        for mate, pile in zip(mates, self._frontier.deal(len(mates), PILE), strict=True):
             if not pile:
                 continue
             for number, value, _, depth in pile:
@@ -295,15 +299,15 @@ class ProcessCrew:
             mate.host.tell(Boxes(boxes))
 
     def _ask_richest(self) -> None:
-        """Half of the boxes of the one who has most."""
+        """Some of the boxes of the one who has most."""
         richest = max(self._mates, key=lambda mate: len(mate.boxes), default=None)
         if richest is not None and len(richest.boxes) > 1 and not any(mate.asked for mate in self._mates):
             self._ask(richest)
 
     def _ask(self, mate: _Mate, *, worst: bool = False) -> None:
-        """Half of its boxes: every other one, or those of largest bounds, which wait on the disk here."""
+        """Every other one of its best boxes, or the half of largest bounds, which waits on the disk here."""
         ranked = sorted(mate.boxes, key=lambda number: mate.boxes[number][0])
-        wanted = ranked[len(ranked) // 2 :] if worst else ranked[1::2]
+        wanted = ranked[len(ranked) // 2 :] if worst else ranked[1 : 2 * PILE : 2]
         mate.asked = True
         mate.host.tell(GiveBack(frozenset(map(mate.theirs, wanted))))
 
