@@ -37,7 +37,8 @@ class BuiltInConvexSolver(Solver):
         super().__post_init__()
         if self.options:
             raise InputError(
-                f"{self.name} has no options {sorted(self.options)}; its settings are {self.own_settings}."
+                f"{self.name} takes no options, got {sorted(self.options)}. Set fields of the solver instead, as in "
+                f"mm.solve(problem, {type(self).__name__}(...)): its settings are {self.own_settings}."
             )
 
     @classmethod
