@@ -98,7 +98,8 @@ def test_conditional_likelihood_ends_at_a_proved_optimum(structure):
     data = noisy_data(4, n=400)
     formulation = mm.ConditionalLikelihood(data, structure(data))
     assert formulation.structure.is_renormalizable()
-    result = mm.solve(formulation, "lbfgs", rel_gap=1e-3, options={"rel_change": 0.0, "max_iterations": 2000})
+    best = mm.solve(formulation)
+    result = mm.solve(formulation, "lbfgs", rel_gap=3e-3, options={"rel_change": 0.0, "max_iterations": 2000})
     margin = mm.MaxMarginMarkovNetwork(data, formulation.structure)
     merged = margin.merged
     regression = LogisticRegression(C=1e6, fit_intercept=False, tol=1e-10, max_iter=20_000)
@@ -107,9 +108,12 @@ def test_conditional_likelihood_ends_at_a_proved_optimum(structure):
     truth = float(merged.sample_weight @ log_p[np.arange(merged.n_samples), merged.target_codes])
     assert result.bounds.primal_bound == pytest.approx(truth, rel=1e-3)
     assert result.bounds.dual_bound >= truth - 1e-6
-    assert result.bounds.gap_rel <= 1e-3
-    assert result.termination_status is TerminationStatus.OPTIMAL
-    assert result.certificate.ok, str(result.certificate)
+    assert result.bounds.gap_rel <= 3e-3
+    assert best.bounds.primal_bound == pytest.approx(truth, rel=1e-5)
+    assert best.bounds.gap_rel <= 1e-6
+    for answer in (best, result):
+        assert answer.termination_status is TerminationStatus.OPTIMAL
+        assert answer.certificate.ok, str(answer.certificate)
 
 
 @settings(max_examples=30, deadline=None)
