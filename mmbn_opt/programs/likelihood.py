@@ -142,7 +142,7 @@ class LikelihoodProgram:
         >>> program = mm.ConditionalLikelihood(data, mm.naive_bayes(data)).build(mm.programs.ProgramKind.LIKELIHOOD)
         >>> w = program.first_point()
         >>> round(program.value(w), 4), round(program.dual_value(program.rivals(program.posteriors(w)[1])), 4)
-        (5.5452, -86.5582)
+        (5.5452, -915.4889)
         """
         weight = self.margins.weight
         allowed = admissible_multipliers(y, self.margins.labels, weight)
