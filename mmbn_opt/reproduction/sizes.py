@@ -42,9 +42,11 @@ def size_of(model: Any) -> dict[str, float]:
             parent != network.structure.class_index for parents in network.structure.parents for parent in parents
         )
         return {"parameters": float(network.n_parameters), "edges": float(inside)}
-    if hasattr(model, "size"):
-        return {name: float(number) for name, number in model.size().items()}
-    return _of_scikit_learn(vars(model).get("estimator_"))
+    inner = vars(model).get("estimator_")
+    for each in (model, inner):
+        if hasattr(each, "size"):
+            return {name: float(number) for name, number in each.size().items()}
+    return _of_scikit_learn(inner)
 
 
 def _of_scikit_learn(model: Any) -> dict[str, float]:
@@ -62,8 +64,6 @@ def _of_scikit_learn(model: Any) -> dict[str, float]:
     if isinstance(model, OneVsRestClassifier) and hasattr(model.estimators_[0], "points_"):
         points = sum(int(np.count_nonzero(score.coef_)) for score in model.estimators_)
         return {"parameters": float(points + len(model.estimators_)), "rules": float(points)}
-    if hasattr(model, "size"):
-        return {name: float(number) for name, number in model.size().items()}
     return {}
 
 
