@@ -4,6 +4,7 @@ import math
 from array import array
 from collections.abc import Hashable
 from pathlib import Path
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from ....exceptions import InputError
 from ....programs.choice import ChoiceProgram
-from ....programs.side import SideRow
 from ....programs.tree_log import TreeLog, TreeStore
 from ....programs.tree_progress import Incumbent, Progress
 from ....programs.tree_records import ChildBoxes, Kind, PointAt, RowNames, text_of
@@ -94,30 +94,27 @@ class Keeper:
 
     # -- going on ---------------------------------------------------------------------------------------------------
 
-    def root_so_far(self, pool: RowPool) -> tuple[Recipe, tuple[Hashable, ...]] | None:
-        """Rows by which a root was bounded that was left before its tree was begun: cuts, and the names of others.
-
-        None where there are none, or those of another grouping than the pool's.
-        """
+    def has_root_of(self, pool: RowPool) -> bool:
+        """Whether a root was left before its tree was begun, in the grouping that the pool has."""
         so_far = self.replay.so_far
-        groups = np.zeros(0) if pool.term is None else pool.term.groups
-        if self.replay.begun or so_far is None or not np.array_equal(groups, so_far.groups):
+        return not self.replay.begun and so_far is not None and np.array_equal(_groups(pool), so_far.groups)
+
+    def root_so_far(self, pool: RowPool) -> tuple[Recipe, tuple[Hashable, ...]] | None:
+        """Rows by which such a root was bounded: cuts, and the names of others; None where there is none."""
+        so_far = self.replay.so_far
+        if so_far is None or not self.has_root_of(pool):
             return None
         rows = so_far.evidence.rows
         numbers, which = np.unique(rows.points, return_inverse=True)
         points = [self._point_at(so_far.point_places[number]) for number in numbers.tolist()]
-        others: list[Hashable] = []
-        for origin in (so_far.others[number] for number in rows.others.tolist()):
-            if origin["kind"] == "cluster":
-                others.append(np.isin(np.arange(pool.program.n_nodes), origin["nodes"]).tobytes())
-            elif origin["kind"] == "side":
-                kind, number, key = origin["row"]
-                others.append(SideRow(kind, number, tuple(key)))
-        return Recipe(points, which.astype(np.int32), rows.groups.astype(np.int32)), tuple(others)
+        origins = (so_far.others[number] for number in rows.others.tolist())
+        # Those of the program are there in any case.
+        others = tuple(pool.name_of(origin) for origin in origins if origin["kind"] != "program")
+        return Recipe(points, which.astype(np.int32), rows.groups.astype(np.int32)), others
 
     def check_layout(self, pool: RowPool) -> None:
         """The groups must be those that the multipliers were found with."""
-        groups = np.zeros(0) if pool.term is None else pool.term.groups
+        groups = _groups(pool)
         if pool.n_groups != self.replay.n_groups or not np.array_equal(groups, self.replay.groups):
             raise InputError(
                 "The checkpoint was written by a version of mmbn_opt that groups the samples in another way; go on "
@@ -156,3 +153,7 @@ class Keeper:
     def _point_at(self, place: int, number: int = -1) -> Point:
         found = PointAt.decode(self._store.read(place)[1])
         return Point(found.columns, found.values, number)
+
+
+def _groups(pool: RowPool) -> NDArray[Any]:
+    return np.zeros(0) if pool.term is None else pool.term.groups

@@ -207,13 +207,29 @@ class RowPool:
 
     def rows_named(self, names: Iterable[Hashable]) -> Slots:
         """Rows of another pool of the same program, by the names that they have there."""
-        slots = []
-        for name in names:
-            if isinstance(name, SideRow):
-                slots.append(self._named(name, partial(self.proof.store.set_side, wanted=name)))
-            elif isinstance(name, bytes):
-                slots.append(self.cluster(np.frombuffer(name, dtype=np.bool_)))
-        return np.array(slots, dtype=np.int64)
+        return np.array([self._row(name) for name in names if isinstance(name, SideRow | bytes)], dtype=np.int64)
+
+    def _row(self, name: Hashable) -> int:
+        """The row of a name, made or held once more."""
+        store = self.proof.store
+        match name:
+            case SideRow():
+                return self._named(name, partial(store.set_side, wanted=name))
+            case bytes():
+                return self.cluster(np.frombuffer(name, dtype=np.bool_))
+            case ("program", int(row)):
+                return self._named(name, partial(store.set_program, number=row))
+        raise AssertionError(name)
+
+    def name_of(self, origin: Mapping[str, Any]) -> Hashable:
+        """The name of a row, from what a tree file says of it."""
+        match origin["kind"]:
+            case "cluster":
+                return np.isin(np.arange(self.program.n_nodes), origin["nodes"]).tobytes()
+            case "program":
+                return "program", int(origin["row"])
+        kind, which, key = origin["row"]
+        return SideRow(kind, which, tuple(key))
 
     def structure_rows(self, x: FloatArray, tolerance: float | None = None) -> Slots:
         """Cluster rows and rows of side constraints that `x` violates."""
@@ -296,18 +312,7 @@ class RowPool:
 
     def other_row(self, number: int, origin: Mapping[str, Any]) -> int:
         """A row by what a tree file says of it under a number."""
-        match origin["kind"]:
-            case "cluster":
-                members = np.zeros(self.program.n_nodes, dtype=bool)
-                members[origin["nodes"]] = True
-                slot = self.cluster(members)
-            case "program":
-                row = int(origin["row"])
-                slot = self._named(("program", row), partial(self.proof.store.set_program, number=row))
-            case _:
-                kind, which, key = origin["row"]
-                wanted = SideRow(kind, which, tuple(key))
-                slot = self._named(wanted, partial(self.proof.store.set_side, wanted=wanted))
+        slot = self._row(self.name_of(origin))
         self.proof.store.others[slot].number = number
         return slot
 

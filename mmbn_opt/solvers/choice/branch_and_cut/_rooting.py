@@ -9,6 +9,7 @@ from ....programs.choice import ChoiceProgram
 from ....programs.lagrangian import find_hub
 from ....programs.tree_log import TreeStore
 from ....programs.tree_proof import TreeProof
+from ....programs.tree_replay import Replay
 from ...base import Solver, SolverCallback
 from ...ending import Tolerances
 from ...journal import Journal
@@ -128,14 +129,18 @@ class RootRun(Journal):
         if self.keeper is None:
             return False
         replay = self.keeper.replay
-        if replay.incumbent is not None:
-            self.incumbent.offer(self.program.vector(replay.incumbent.choice.astype(np.intp)))
+        self._take_up_incumbent(replay)
         if replay.so_far is None:
             return False
         groups = len(np.unique(replay.so_far.groups))
         if self.pool.n_groups < groups == self.more_groups:
             self._lay_out(groups, known=self.incumbent.x)
-        return self.keeper.root_so_far(self.pool) is not None
+        return self.keeper.has_root_of(self.pool)
+
+    def _take_up_incumbent(self, replay: Replay) -> None:
+        """The best choice that was known before counts here too."""
+        if replay.incumbent is not None:
+            self.incumbent.offer(self.program.vector(replay.incumbent.choice.astype(np.intp)))
 
     def _save_root(self) -> None:
         """Write now and then what the root is bounded by, so that it can be gone on with.

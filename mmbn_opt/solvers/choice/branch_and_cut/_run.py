@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -166,8 +165,7 @@ class Run(RootRun):
         if replay.n_groups != self.pool.n_groups:
             self._lay_out(replay.n_groups, known=self.incumbent.x)
         keeper.check_layout(self.pool)
-        if replay.incumbent is not None:
-            self.incumbent.offer(self.program.vector(replay.incumbent.choice.astype(np.intp)))
+        self._take_up_incumbent(replay)
         self._binding, self._gap = keeper.root_rows(self.pool), replay.root["gap"] or 1.0
         rule: Branching | None = replay.root["branching"]
         rules: tuple[Branching, ...] = ("dual", "mixture") if rule is None else (rule,)
@@ -201,9 +199,9 @@ class Run(RootRun):
         self._spare = self.pool.fork() if len(rules) > 1 else self.pool
         for pool in {id(pool): pool for pool in (self.pool, self._spare)}.values():
             self._write_root(pool, rules[0] if len(rules) == 1 else None)
-        makers = iter((partial(self._searcher, self.pool), partial(self._searcher, self._spare)))
+        pools = iter((self.pool, self._spare))
         self.race = Race(
-            lambda rule: next(makers)(rule), rules, self.budget.limit, self.tree.value, self._kept,
+            lambda rule: self._searcher(next(pools), rule), rules, self.budget.limit, self.tree.value, self._kept,
             self._helped, self._lap_helped, self._finished_by,
         )  # fmt: skip
         return self._search_tree()
