@@ -92,7 +92,11 @@ class TreeLog:
 
     def __init__(self, sink: Sink, points: int = 0, others: Iterable[Mapping[str, Any]] = ()) -> None:
         self._sink = sink
-        self._points, self.others = points, list(others)
+        self._points = points
+        self.others: list[Mapping[str, Any]] = []
+        self._number_of: dict[bytes, int] = {}
+        for origin in others:
+            self._add_other(origin)
         self._held: list[Record] | None = None
         self._since_layout: list[Record] | None = None
         self.where = array("q")
@@ -141,7 +145,7 @@ class TreeLog:
             if kind is Kind.POINT:
                 self._points += 1
             elif kind is Kind.ROW:
-                self.others.append(json_of(moved))
+                self._add_other(json_of(moved))
             places.append(self.write(kind, moved))
         return places
 
@@ -180,10 +184,18 @@ class TreeLog:
             return point.number
         other = rows.others[slot]
         if other.number < 0:
-            other.number = len(self.others)
-            self.others.append(other.origin)
+            other.number = self._number_of.get(_made_from(other.origin), -1)
+        if other.number < 0:
+            other.number = self._add_other(other.origin)
             self.write(Kind.ROW, text_of({"number": other.number, **other.origin}))
         return -1 - other.number
+
+    def _add_other(self, origin: Mapping[str, Any]) -> int:
+        """The number of another row that is in the file from here on."""
+        number = len(self.others)
+        self.others.append(origin)
+        self._number_of.setdefault(_made_from(origin), number)
+        return number
 
     # -- events -----------------------------------------------------------------------------------------------------
 
@@ -237,3 +249,8 @@ class TreeLog:
             "rows": [*map(list, cuts), *names.others.tolist()],
         }
         self.write(Kind.ROOT, text_of(content))
+
+
+def _made_from(origin: Mapping[str, Any]) -> bytes:
+    """What another row is made from, whatever its number."""
+    return text_of(sorted((what, value) for what, value in origin.items() if what != "number"))

@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from mmbn_opt.programs.tree_records import Kind, json_of, text_of
 
-__all__ = ["NEW_BOXES", "Relocation"]
+__all__ = ["NEW_BOXES", "OWNERS_POINTS", "Relocation"]
 
 NEW_BOXES = 1 << 62
 """From there on boxes are numbered where they are made, until they get numbers of the file."""
+
+OWNERS_POINTS = 1 << 31
+"""From there on a maker numbers points that the file got later and that it was sent: by their number in the file."""
 
 
 def _none() -> NDArray[np.uint32]:
@@ -49,6 +52,15 @@ class Relocation:
         """Of a box."""
         return number if number < NEW_BOXES else number - NEW_BOXES + self.boxes
 
+    def point(self, number: int) -> int:
+        """Of a point; -1 for one that the file does not have."""
+        if number < self.points:
+            return number
+        if number >= OWNERS_POINTS:
+            return number - OWNERS_POINTS
+        new = number - self.points
+        return int(self.new_points[new]) if new < len(self.new_points) else -1
+
     def record(self, kind: Kind, payload: bytes) -> bytes:
         """A record with numbers of the file."""
         return _MOVES[kind](self, kind, payload)
@@ -84,7 +96,10 @@ class Relocation:
         at += 2 + 6 * count + 2 * int(each.sum())
         (count,) = struct.unpack_from("<H", moved, at)
         others = np.frombuffer(moved, dtype="<u4", count=count, offset=at + 2)
-        points[points >= self.points] = self.new_points[points[points >= self.points] - self.points]
+        sent = points >= OWNERS_POINTS
+        new = (points >= self.points) & ~sent
+        points[new] = self.new_points[points[new] - self.points]
+        points[sent] -= OWNERS_POINTS
         others[others >= self.others] = self.new_others[others[others >= self.others] - self.others]
 
     def _point(self, kind: Kind, payload: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """Rows of a tree proof under numbers (slots), each made from its origin: a point, a node set, a row of the program."""
 
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,18 @@ class Point:
         Its number in the tree file; -1 as long as it is not there.
     """
 
-    __slots__ = ("__weakref__", "columns", "number", "values")
+    __slots__ = ("__weakref__", "_key", "columns", "number", "values")
 
     def __init__(self, columns: NDArray[np.uint32], values: FloatArray, number: int = -1) -> None:
         self.columns, self.values, self.number = columns, values, number
+        self._key = b""
+
+    @property
+    def key(self) -> bytes:
+        """The same for equal points, whatever their numbers."""
+        if not self._key:
+            self._key = blake2b(self.columns.tobytes() + self.values.tobytes(), digest_size=16).digest()
+        return self._key
 
     @classmethod
     def of(cls, x: FloatArray) -> "Point":

@@ -3,12 +3,9 @@
 import heapq
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from threading import Condition
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...._arrays import FloatArray
 from ....programs.deep_boxes import DeepBoxes
@@ -16,53 +13,20 @@ from ....programs.tree_ledger import TreeLedger
 from ....programs.tree_replay import Origin
 from ....results.status import TerminationStatus
 from ...journal import Ended
+from ._families import Families, Family, Parted, Written, family_of
 from ._keeping import Keeper
-from ._pool import Recipe, RowPool, Slots
+from ._pool import RowPool, Slots
+from ._recipes import Recipe
 
-__all__ = ["Family", "Frontier", "Parted", "Waiting", "Written"]
+__all__ = ["Frontier", "Waiting"]
 
-
-class Written(NamedTuple):
-    """Rows that stand in the tree file, where a box was parted."""
-
-    place: int
-
-
-@dataclass(eq=False)
-class Family:
-    """What open boxes of one parent start from: rows of the parent, and a basis each.
-
-    Parameters
-    ----------
-    rows : int array, Recipe or Written
-        Slots, held by the family; or how to make them. First those that bind at the parent.
-    ages : int8 array (n_rows,)
-        At how many boxes, one below the other, a row has been idle; rows that were written are taken to bind.
-    bases : int array (n_boxes, height) or None
-        In the numbers of `tableau_of`. None: the boxes start from the root's tableau.
-    depth, open_boxes : int
-    least : float
-        Least bound of the boxes.
-    place : int
-        Where the parting of the parent stands in the tree file; -1 for nowhere.
-    """
-
-    rows: Slots | Recipe | Written
-    ages: NDArray[np.int8]
-    bases: NDArray[np.integer] | None
-    depth: int
-    open_boxes: int
-    least: float
-    place: int = -1
-
-
-_NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
+RECIPES = 128
+"""So many boxes at most take with them how to make the rows that they start from, where many go at once."""
 
 Waiting = tuple[float, int, int, Family]
 """Bound, number, place in the family, family."""
 
-Parted = tuple[int, float, int, int]
-"""Number, bound, where its parent was parted in the tree file or -1, and depth."""
+_NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
 
 
 class Frontier:
@@ -106,20 +70,21 @@ class Frontier:
 
     def resume(self, ledger: TreeLedger, origins: Mapping[int, Origin], slots: Slots) -> None:
         """The open boxes of a tree that was written before; `slots` are the rows of the root."""
-        boxes = ((n, value, origins[n].place, origins[n].depth) for n, value in ledger.values())
+        boxes = (Parted(n, value, origins[n].place, origins[n].depth) for n, value in ledger.values())
         self.take_in(boxes, slots)
 
     def take_in(self, boxes: Iterable[Parted], slots: Slots) -> None:
-        """Boxes that were made elsewhere; those that are in no file start from the rows of the root, which are `slots`.
+        """Boxes that were made elsewhere.
 
-        Who searched them lets go of them.
+        Those that bring no rows, and are in no file, start from the rows of the root, which are `slots`. Who searched
+        them lets go of them.
         """
         with self._lock:
-            families: dict[tuple[int, int], Family] = {}
-            for number, value, place, depth in boxes:
-                heapq.heappush(self._heap, (value, number, 0, _written(families, place, depth, value, slots)))
-            for place, _ in families:
-                if place < 0:
+            families: Families = {}
+            for box in boxes:
+                heapq.heappush(self._heap, (box.value, box.number, 0, family_of(families, box, slots)))
+            for family in families.values():
+                if isinstance(family.rows, np.ndarray):
                     self._pool.hold(slots)
             self._keep_few()
             self._lock.notify_all()
@@ -137,18 +102,45 @@ class Frontier:
             self.away += sum(map(len, piles))
             return [self._let_go(pile) for pile in piles]
 
-    def give_back(self, numbers: Collection[int]) -> list[int]:
-        """Let go of those of the boxes that wait here; their numbers."""
+    def give_back(self, numbers: Collection[int]) -> list[Parted]:
+        """Let go of those of the boxes that wait here."""
         with self._lock:
             mine = [waiting for waiting in self._heap if waiting[1] in numbers]
             self._heap = [waiting for waiting in self._heap if waiting[1] not in numbers]
             heapq.heapify(self._heap)
-            return [number for number, *_ in self._let_go(mine)]
+            return self._let_go(mine)
+
+    def best(self, count: int) -> list[Parted]:
+        """So many of the boxes that wait, best first; they wait on."""
+        with self._lock:
+            return self._described(heapq.nsmallest(count, self._heap))
 
     def _let_go(self, boxes: list[Waiting]) -> list[Parted]:
+        described = self._described(boxes)
         for *_, family in boxes:
             self._one_less(family)
-        return [(number, value, family.place, family.depth + 1) for value, number, _, family in boxes]
+        return described
+
+    def _described(self, boxes: list[Waiting]) -> list[Parted]:
+        """As others need to know them; the best with how to make their rows."""
+        recipes: dict[int, Recipe] = {}
+        for *_, family in heapq.nsmallest(RECIPES, boxes):
+            if id(family) not in recipes:
+                recipes[id(family)] = self._recipe(family)
+        return [
+            Parted(number, value, family.place, family.depth + 1, recipes.get(id(family)))
+            for value, number, _, family in boxes
+        ]
+
+    def _recipe(self, family: Family) -> Recipe:
+        """How to make the rows that bind at the parent."""
+        match family.rows:
+            case Written(place):
+                assert self._keeper is not None
+                return self._keeper.rows_at(place, self._pool)
+            case Recipe():
+                return family.rows
+        return self._pool.recipe(family.rows if family.bases is None else family.rows[family.ages == 0])
 
     def are_away(self, count: int) -> None:
         """So many boxes of the tree are searched by others."""
@@ -217,19 +209,17 @@ class Frontier:
         rows = self._held_rows(family)
         if isinstance(rows, np.ndarray):
             return rows
-        if isinstance(rows, Recipe):
-            made = pool.make(rows)
-        else:
+        if isinstance(rows, Written):
             assert self._keeper is not None
-            made = self._keeper.rows_at(rows.place, pool)
+            rows = self._keeper.rows_at(rows.place, pool)
+        made = pool.make(rows)
         with self._lock:
-            if family.rows is rows:
+            if not isinstance(family.rows, np.ndarray):
                 family.rows = made
                 self.remade += 1
                 pool.hold(made)
                 return made
-        # Another searcher made them meanwhile: his rows count.
-        pool.release(made if isinstance(rows, Written) else made[rows.which >= 0])
+        pool.release(made)  # another searcher made them meanwhile: his rows count
         return self.rows_of(family, pool)
 
     def _held_rows(self, family: Family) -> Slots | Recipe | Written:
@@ -247,8 +237,8 @@ class Frontier:
 
     def _one_less(self, family: Family) -> None:
         family.open_boxes -= 1
-        if family.open_boxes == 0 and not isinstance(family.rows, Written):
-            self._pool.release(family.rows.held if isinstance(family.rows, Recipe) else family.rows)
+        if family.open_boxes == 0 and isinstance(family.rows, np.ndarray):
+            self._pool.release(family.rows)
 
     def _drop_rows(self) -> None:
         """Drop the rows of that half of the families whose boxes have the weakest claim to be looked at."""
@@ -293,18 +283,7 @@ class Frontier:
     def _bring_back(self) -> None:
         """Boxes that waited on the disk, the best of all among them."""
         boxes = self._ledger.bring_back(max(1, self._box_limit // 8))
-        families: dict[tuple[int, int], Family] = {}
+        families: Families = {}
         for value, number, place, depth in boxes[["value", "number", "place", "depth"]].tolist():
-            family = _written(families, place, depth + 1, value, _NO_ROWS)
+            family = family_of(families, Parted(number, value, place, depth + 1), _NO_ROWS)
             heapq.heappush(self._heap, (value, number, 0, family))
-
-
-def _written(families: dict[tuple[int, int], Family], place: int, depth: int, value: float, slots: Slots) -> Family:
-    """The family of a box whose parent was parted at a place of the tree file; without one `slots` are its rows."""
-    family = families.get((place, depth))
-    if family is None:
-        rows = slots if place < 0 else Written(place)
-        family = families[place, depth] = Family(rows, np.zeros(0, dtype=np.int8), None, depth - 1, 0, value, place)
-    family.open_boxes += 1
-    family.least = min(family.least, value)
-    return family

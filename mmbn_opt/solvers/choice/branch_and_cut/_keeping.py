@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Hashable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -19,7 +19,8 @@ from ....programs.tree_replay import Replay
 from ....programs.tree_rows import Point
 from ....results.status import TerminationStatus
 from ...journal import Ended
-from ._pool import Recipe, RowPool, Slots
+from ._pool import RowPool, Slots
+from ._recipes import Recipe
 
 __all__ = ["Keeper"]
 
@@ -99,18 +100,16 @@ class Keeper:
         so_far = self.replay.so_far
         return not self.replay.begun and so_far is not None and np.array_equal(_groups(pool), so_far.groups)
 
-    def root_so_far(self, pool: RowPool) -> tuple[Recipe, tuple[Hashable, ...]] | None:
-        """Rows by which such a root was bounded: cuts, and the names of others; None where there is none."""
+    def root_so_far(self, pool: RowPool) -> Recipe | None:
+        """Rows by which such a root was bounded; None where there is none."""
         so_far = self.replay.so_far
         if so_far is None or not self.has_root_of(pool):
             return None
-        rows = so_far.evidence.rows
-        numbers, which = np.unique(rows.points, return_inverse=True)
-        points = [self._point_at(so_far.point_places[number]) for number in numbers.tolist()]
-        origins = (so_far.others[number] for number in rows.others.tolist())
+        rows, others = so_far.evidence.rows, so_far.others
         # Those of the program are there in any case.
-        others = tuple(pool.name_of(origin) for origin in origins if origin["kind"] != "program")
-        return Recipe(points, which.astype(np.int32), rows.groups.astype(np.int32)), others
+        more = [number for number in rows.others.tolist() if others[number]["kind"] != "program"]
+        rows = RowNames(rows.points, rows.groups, np.array(more, dtype=np.int64))
+        return _recipe(pool, rows, others, lambda number: self._point_at(so_far.point_places[number]))
 
     def check_layout(self, pool: RowPool) -> None:
         """The groups must be those that the multipliers were found with."""
@@ -127,7 +126,7 @@ class Keeper:
         rows = self.replay.root["rows"]
         cuts = np.array([row for row in rows if isinstance(row, list)], dtype=np.int64).reshape(-1, 2)
         others = np.array([row for row in rows if not isinstance(row, list)], dtype=np.int64)
-        return self._make(pool, RowNames(cuts[:, 0], cuts[:, 1], others))
+        return pool.make(self._recipe(pool, RowNames(cuts[:, 0], cuts[:, 1], others)))
 
     def second(self) -> TreeLog:
         """A log for another tree from the same root."""
@@ -135,14 +134,12 @@ class Keeper:
         assert start is not None
         return TreeLog.behind(self._write, start.records)
 
-    def rows_at(self, place: int, pool: RowPool) -> Slots:
+    def rows_at(self, place: int, pool: RowPool) -> Recipe:
         """Rows from which the children of a box were bounded that was parted there."""
-        return self._make(pool, ChildBoxes.rows_of(self._store.read(place)[1]))
+        return self._recipe(pool, ChildBoxes.rows_of(self._store.read(place)[1]))
 
-    def _make(self, pool: RowPool, names: RowNames) -> Slots:
-        cuts = pool.named_cuts(names, self._point)
-        others = [pool.other_row(int(number), self.log.others[number]) for number in names.others]
-        return np.concatenate([cuts, np.array(others, dtype=np.int64)])
+    def _recipe(self, pool: RowPool, names: RowNames) -> Recipe:
+        return _recipe(pool, names, self.log.others, self._point)
 
     def _point(self, number: int) -> Point:
         point = self._points.get(number)
@@ -153,6 +150,19 @@ class Keeper:
     def _point_at(self, place: int, number: int = -1) -> Point:
         found = PointAt.decode(self._store.read(place)[1])
         return Point(found.columns, found.values, number)
+
+
+def _recipe(
+    pool: RowPool, names: RowNames, others: Sequence[Mapping[str, Any]], point_of: Callable[[int], Point]
+) -> Recipe:
+    """How to make rows that a tree file names."""
+    numbers, which = np.unique(names.points, return_inverse=True)
+    return Recipe(
+        [point_of(number) for number in numbers.tolist()],
+        [pool.name_of(others[number]) for number in names.others.tolist()],
+        np.concatenate([which, -1 - np.arange(len(names.others))]).astype(np.int32),
+        np.concatenate([names.groups, np.full(len(names.others), -1)]).astype(np.int32),
+    )
 
 
 def _groups(pool: RowPool) -> NDArray[Any]:

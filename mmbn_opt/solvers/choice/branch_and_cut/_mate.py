@@ -19,7 +19,9 @@ from ...hosting.link import EngineFailure
 from ...hosting.wire import read_message
 from ...hosting.worker import begin
 from ...journal import Ended
+from ._families import Parted
 from ._packets import Bench, Findings, OpenBox, Task
+from ._recipes import Recipe
 
 __all__ = ["Boxes", "CannotRead", "End", "GiveBack", "Known", "MateJob", "Practice", "Report", "main"]
 
@@ -95,14 +97,16 @@ class Report(Findings):
     Parameters
     ----------
     new : list of OpenBox
-    gone, returned : list of int
-        Boxes that are open no more, or not here.
+    gone : list of int
+        Boxes that are open no more.
+    returned : list
+        Numbers of boxes that are not here any more, and the rows that they start from.
     is_last : bool
     """
 
     new: list[OpenBox]
     gone: list[int]
-    returned: list[int]
+    returned: list[tuple[int, Recipe | None]]
     is_last: bool
 
 
@@ -172,11 +176,11 @@ class Mate:
                 return False
         return True
 
-    def _report(self, returned: list[int] | None = None, *, is_last: bool = False) -> None:
+    def _report(self, returned: list[Parted] | None = None, *, is_last: bool = False) -> None:
         begin = now()
-        bench, returned = self._bench, returned or []
+        bench, back = self._bench, [(box.number, box.rows) for box in returned or []]
         ledger, tally = bench.ledger, bench.search.tally
-        for number in returned:
+        for number, _ in back:
             ledger.forget(number)
         here = {number for number, _ in ledger.values()}
         depths = bench.search.frontier.depths() | self._left
@@ -184,14 +188,14 @@ class Mate:
         new = [
             OpenBox(number, value, depths[number], bits) for number, value, bits in ledger.boxes() if number in fresh
         ]
-        gone = list(self._told.difference(here, returned))
+        gone = list(self._told.difference(here, (number for number, _ in back)))
         counted, counts = tally.figures(), dict(ledger.counts)
         records, bench.records[:] = bench.records[: self._whole], bench.records[self._whole :]
         report = Report(
             ledger.closed, bench.better[-1] if bench.better else None, bench.settles, records,
             {what: count - self._told_tally[what] for what, count in counted.items()},
             {what: count - self._told_counts.get(what, 0) for what, count in counts.items()},
-            new, gone, returned, is_last,
+            new, gone, back, is_last,
         )  # fmt: skip
         bench.better.clear()
         self._told, self._told_tally, self._told_counts = here, counted, counts

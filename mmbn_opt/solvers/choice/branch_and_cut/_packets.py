@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...._arrays import BoolArray, FloatArray
+from ...._arrays import BoolArray
 from ...._budget import Budget
 from ...._threads import limited_threads
 from ....programs.choice import ChoiceProgram
@@ -17,12 +17,13 @@ from ....programs.lagrangian import find_hub
 from ....programs.tree_ledger import TreeLedger
 from ....programs.tree_log import Record, TreeLog
 from ....programs.tree_proof import TreeProof
-from ....programs.tree_records import Kind, RowNames
-from ....programs.tree_relocation import NEW_BOXES
-from ....programs.tree_rows import Point
+from ....programs.tree_records import Kind
+from ....programs.tree_relocation import NEW_BOXES, OWNERS_POINTS
 from ...ending import Tolerances
+from ._families import Parted
 from ._incumbent import Incumbent
 from ._pool import RowPool, Slots
+from ._recipes import Recipe, renumbered
 from ._search import Search
 from ._settings import Branching, SearchSettings
 from .clusters import ClusterSeparator
@@ -35,12 +36,13 @@ MOST_BOXES = 20_000
 
 @dataclass(frozen=True, eq=False)
 class OpenBox:
-    """A box that nobody looks at."""
+    """A box that nobody looks at; `rows` are those that it starts from, if not from the root's."""
 
     number: int
     value: float
     depth: int
     bits: NDArray[np.uint8]
+    rows: Recipe | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +59,12 @@ class Task:
         As the search has them.
     value, allowed
         Of the root.
-    root : RowNames
+    root : Recipe
         Rows that bind at the root.
-    points, others
-        What these names mean; points by number.
     n_points : int
         New points are numbered from there on.
+    others : list of mappings
+        The other rows that have a number, by what they are made from.
     written : bool
         Whether what is proved is to be written down.
     """
@@ -78,10 +80,9 @@ class Task:
     settles: bool
     value: float
     allowed: BoolArray
-    root: RowNames
-    points: Mapping[int, tuple[NDArray[np.uint32], FloatArray]]
-    others: list[Mapping[str, Any]]
+    root: Recipe
     n_points: int
+    others: list[Mapping[str, Any]]
     written: bool
 
     @classmethod
@@ -91,21 +92,19 @@ class Task:
         if log is None:
             proof.store.forget_names()  # those of another task
         naming = log or TreeLog(lambda kind, payload: -1)
-        names, _ = naming.name(proof.store, binding)
-        points = {p.number: (p.columns, p.values) for p in proof.store.points.values() if p.number >= 0}
-        used = np.unique(names.points).tolist()
+        naming.name(proof.store, binding)
         program = replace(search.program, primal_heuristic=None)
         return cls(
             version("mmbn-opt"), program, search.pool.n_groups, gap, search.rule, search.settings, tolerances, constant,
-            search.incumbent.settles, search.root_value, search.root_allowed, names,
-            {number: points[number] for number in used}, list(naming.others), naming.n_points, log is not None,
+            search.incumbent.settles, search.root_value, search.root_allowed, search.pool.recipe(binding),
+            naming.n_points, list(naming.others), log is not None,
         )  # fmt: skip
 
-    def root_rows(self, pool: RowPool) -> Slots:
-        """The rows of the root, made anew."""
-        cuts = pool.named_cuts(self.root, lambda number: Point(*self.points[number], number))
-        others = [pool.other_row(number, self.others[number]) for number in self.root.others.tolist()]
-        return np.concatenate([cuts, np.array(others, dtype=np.int64)])
+    def number_there(self, number: int) -> int:
+        """What a point is numbered by who works on the task, from the number that it has in the tree file."""
+        if number < self.n_points:
+            return number
+        return OWNERS_POINTS + number if self.written else -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +220,8 @@ class Bench:
         if not task.written:
             self.ledger.log = None
         self.search = Search(program, pool, proof, task.settings, self._incumbent, check, task.rule, helps=True)
-        self.rows = task.root_rows(pool)
+        self._task = task
+        self.rows = pool.make(task.root)
         self.search.start(self.rows, task.gap)
 
     def know(self, choice: NDArray[np.intp] | None) -> None:
@@ -235,7 +235,9 @@ class Bench:
         """Boxes are open here."""
         for box in boxes:
             self.ledger.mirror(box.number, box.value, box.bits)
-        self.search.frontier.take_in(((box.number, box.value, -1, box.depth) for box in boxes), self.rows)
+        rows = renumbered((box.rows for box in boxes), self._task.number_there)
+        parted = (Parted(box.number, box.value, -1, box.depth, own) for box, own in zip(boxes, rows, strict=True))
+        self.search.frontier.take_in(parted, self.rows)
 
     @property
     def settles(self) -> bool:
@@ -271,8 +273,10 @@ def _searched(task: Task, packet: Packet, check: Callable[[], None]) -> Answer:
         search.look_at(waiting)
         if budget.over() or len(frontier) > MOST_BOXES:
             break
-    depths = frontier.depths()
-    left = [OpenBox(number, value, depths[number], bits) for number, value, bits in ledger.boxes()]
+    known = {box.number: box for box in frontier.best(len(frontier))}
+    left = [
+        OpenBox(number, value, known[number].depth, bits, known[number].rows) for number, value, bits in ledger.boxes()
+    ]
     return Answer(
         ledger.closed, bench.better[-1] if bench.better else None, bench.settles, bench.records,
         search.tally.figures(), dict(ledger.counts), left, ledger.next_number - NEW_BOXES, budget.elapsed(),

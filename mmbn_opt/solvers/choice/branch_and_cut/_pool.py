@@ -4,7 +4,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,11 @@ from ...._arrays import FloatArray
 from ....programs.choice import ChoiceProgram, ConcaveTerm, WantedGroups
 from ....programs.side import SideRow
 from ....programs.tree_proof import TreeProof
-from ....programs.tree_records import RowNames
 from ....programs.tree_rows import Point
+from ._recipes import Recipe
 from .clusters import ClusterSeparator
 
-__all__ = ["Recipe", "RowPool", "Shelf", "Slots"]
+__all__ = ["RowPool", "Shelf", "Slots"]
 
 Slots = NDArray[np.int64]
 
@@ -25,28 +26,6 @@ _NO_ROWS: Slots = np.zeros(0, dtype=np.int64)
 
 SIDE_TOLERANCE = 1e-6
 """Relative violation from which on a row of a side constraint is worth its place at the root."""
-
-
-class Recipe(NamedTuple):
-    """Rows without their coefficients: cuts by point and group; other rows stay where they are.
-
-    Parameters
-    ----------
-    points : list
-    which : int array (n_rows,)
-        Place in `points`, or -1.
-    name : int array (n_rows,)
-        Group of a cut; slot of another row.
-    """
-
-    points: list[Point]
-    which: NDArray[np.int32]
-    name: NDArray[np.int32]
-
-    @property
-    def held(self) -> Slots:
-        """Rows that are no cuts: they stay where they are, and held."""
-        return self.name[self.which < 0].astype(np.int64)
 
 
 def _always(groups: NDArray[np.intp]) -> WantedGroups:
@@ -61,6 +40,7 @@ class Shelf:
         self.free = list(range(size - 1, -1, -1))
         self.known: dict[Hashable, int] = {}
         self.name_of: dict[int, Hashable] = {}
+        self._points: WeakValueDictionary[bytes, Point] = WeakValueDictionary()
 
     def copy(self) -> "Shelf":
         """The same state, apart from this."""
@@ -79,6 +59,18 @@ class Shelf:
         slots = np.array([self.free.pop() for _ in range(count)], dtype=np.int64)
         self.holders[slots] = 1
         return slots
+
+    def call(self, slot: int, key: Hashable) -> None:
+        """Give a row a name, unless it or the name is taken."""
+        if key not in self.known and slot not in self.name_of:
+            self.known[key], self.name_of[slot] = slot, key
+
+    def the_one(self, point: Point) -> Point:
+        """Of equal points the one that was here first."""
+        first = self._points.setdefault(point.key, point)
+        if first.number < 0:
+            first.number = point.number
+        return first
 
     def give_back(self, slot: int) -> None:
         """A slot has no holder any more."""
@@ -184,7 +176,7 @@ class RowPool:
                 return shelf.known[key]
             slot = int(shelf.take(1)[0])
             make(slot)
-            shelf.known[key], shelf.name_of[slot] = slot, key
+            shelf.call(slot, key)
         return slot
 
     def origins(self, slots: Slots, lam: FloatArray) -> tuple[list[FloatArray], tuple[Hashable, ...]]:
@@ -269,52 +261,62 @@ class RowPool:
             self.proof.set_cut_rows(slots, places)
         return slots
 
+    def recipe(self, slots: Slots) -> Recipe:
+        """How to make the rows again."""
+        points: dict[int, tuple[int, Point]] = {}
+        names: list[Hashable] = []
+        which = np.empty(len(slots), dtype=np.int32)
+        for row, slot in enumerate(slots.tolist()):
+            point = self.proof.store.points.get(slot)
+            if point is not None:
+                which[row] = points.setdefault(id(point), (len(points), point))[0]
+            else:
+                names.append(self.name_of(self.proof.store.others[slot].origin))
+                which[row] = -len(names)
+        return Recipe([point for _, point in points.values()], names, which, self.group[slots])
+
     def put_away(self, slots: Slots) -> Recipe:
-        """Release the cuts among the rows; how to make them again."""
-        found = [self.proof.store.points.get(slot) for slot in slots.tolist()]
-        points = {id(point): point for point in found if point is not None}
-        place = dict(zip(points, range(len(points)), strict=True))
-        which = np.array([-1 if point is None else place[id(point)] for point in found], dtype=np.int32)
-        name = np.where(which < 0, slots, self.group[slots]).astype(np.int32)
-        self.release(slots[which >= 0])
-        return Recipe(list(points.values()), which, name)
+        """Release the rows; how to make them again."""
+        recipe = self.recipe(slots)
+        self.release(slots)
+        return recipe
 
     def make(self, recipe: Recipe) -> Slots:
-        """Rows of a recipe, the cuts among them computed anew and held once: the same to the last digit."""
-        slots = recipe.name.astype(np.int64)
-        for number, point in enumerate(recipe.points):
-            wanted = np.flatnonzero(recipe.which == number)
-            self.proof.ask_again(point, _always(recipe.name[wanted].astype(np.intp)))
-            slots[wanted] = self._keep(np.arange(len(wanted)))
+        """Rows of a recipe, made or held once more: cuts are computed anew, the same to the last digit."""
+        slots = np.empty(len(recipe), dtype=np.int64)
+        for place, point in enumerate(recipe.points):
+            rows = np.flatnonzero(recipe.which == place)
+            slots[rows] = self._cuts_again(point, recipe.group[rows])
+        for place, name in enumerate(recipe.names):
+            slots[recipe.which == -1 - place] = self._row(name)
         return slots
 
-    def named_cuts(self, names: RowNames, point_of: Callable[[int], Point]) -> Slots:
-        """Cuts by the numbers of their points and by their groups, made or held once more."""
-        slots = np.empty(len(names.points), dtype=np.int64)
-        for number in np.unique(names.points).tolist():
-            mine = np.flatnonzero(names.points == number)
-            known = [(number, int(group)) for group in names.groups[mine]]
-            with self._lock:
-                held = [self.shelf.known.get(key, -1) for key in known]
-                slots[mine] = held
-                self.hold(slots[mine[slots[mine] >= 0]])
-            new = mine[slots[mine] < 0]
-            if not len(new):
-                continue
-            groups = names.groups[new].astype(np.intp)
-            self.proof.ask_again(point_of(number), _always(groups))
+    def _cuts_again(self, point: Point, groups: NDArray[np.int32]) -> Slots:
+        """Cuts of some groups at a point, those that are known by it held once more."""
+        keys = [(point.key, group) for group in groups.tolist()]
+        with self._lock:
+            point = self.shelf.the_one(point)
+            slots = np.array([self.shelf.known.get(key, -1) for key in keys], dtype=np.int64)
+            self.hold(slots[slots >= 0])
+        new = np.flatnonzero(slots < 0)
+        if len(new):
+            self.proof.ask_again(point, _always(groups[new].astype(np.intp)))
             with self._lock:
                 slots[new] = self._keep(np.arange(len(new)))
-                for slot, group in zip(slots[new].tolist(), groups.tolist(), strict=True):
-                    if (number, group) not in self.shelf.known:  # another searcher may have made it meanwhile
-                        self.shelf.known[number, group], self.shelf.name_of[slot] = slot, (number, group)
+                for row in new.tolist():  # another searcher may have made it meanwhile
+                    self.shelf.call(int(slots[row]), keys[row])
         return slots
 
-    def other_row(self, number: int, origin: Mapping[str, Any]) -> int:
-        """A row by what a tree file says of it under a number."""
-        slot = self._row(self.name_of(origin))
-        self.proof.store.others[slot].number = number
-        return slot
+    def know(self, slots: Slots) -> None:
+        """Let rows be found by what they are made from, so that they are not made twice."""
+        store = self.proof.store
+        with self._lock:
+            for slot in slots.tolist():
+                point = store.points.get(slot)
+                if point is None:
+                    self.shelf.call(slot, self.name_of(store.others[slot].origin))
+                else:
+                    self.shelf.call(slot, (self.shelf.the_one(point).key, int(self.group[slot])))
 
     def loss(self, x: FloatArray) -> float:
         """``c'x`` plus the loss of all groups at `x`."""

@@ -8,7 +8,7 @@ process is lost is searched by another.
 
 import logging
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Thread
@@ -23,8 +23,10 @@ from ....programs.tree_records import OPEN, ChildBoxes, Kind
 from ....programs.tree_relocation import NEW_BOXES, Relocation
 from ...hosting.child import ChildHost
 from ...hosting.link import EngineFailure, HostDied
+from ._families import Parted
 from ._mate import Boxes, CannotRead, End, GiveBack, Known, MateJob, Practice, Report
 from ._packets import OpenBox, Task
+from ._recipes import Recipe, renumbered
 from ._search import Search
 
 __all__ = ["ProcessCrew"]
@@ -44,8 +46,8 @@ LAG = 0.1
 """Share of the gap by which one's bound may be behind another's."""
 
 PILE = 64
-"""Boxes that change hands at once. They leave behind the rows that they started from, whose bounds are better than the
-root's: few go, of the best, and what they become stays where it is."""
+"""Boxes that change hands at once: few, of the best, since each takes along what it takes to make the rows that it
+starts from, and leaves its basis behind; what they become stays where it is."""
 
 LAST_WORDS_SEC = 0.5
 """How long processes may take to tell what they did last; who has a box that takes longer loses that."""
@@ -80,6 +82,7 @@ class _Mate:
     knows: object = None
     _points: list[np.ndarray[Any, Any]] = field(default_factory=list)
     _others: list[np.ndarray[Any, Any]] = field(default_factory=list)
+    _move: Relocation | None = None
     _parted: list[int] = field(default_factory=list)
     _places: list[int] = field(default_factory=list)
 
@@ -101,15 +104,19 @@ class _Mate:
         points, others = log.numbers_for(report.records)
         self._points.append(points)
         self._others.append(others)
-        move = Relocation(
+        self._move = Relocation(
             self.first, task.n_points, len(task.others), np.concatenate(self._points), np.concatenate(self._others)
-        ).record
-        for (kind, payload), place in zip(report.records, log.adopt(report.records, move), strict=True):
+        )
+        for (kind, payload), place in zip(report.records, log.adopt(report.records, self._move.record), strict=True):
             if kind is Kind.SPLIT:
                 parted = ChildBoxes.decode(payload, multipliers=False)
                 if (parted.fates == OPEN).any():
                     self._parted.append(self.number(parted.first))
                     self._places.append(place)
+
+    def point(self, number: int) -> int:
+        """Of a point of its own, here; where nothing is written none has one but the root's."""
+        return number if self._move is None else self._move.point(number)
 
     def place(self, number: int) -> int:
         """Where the parent of a box was parted in the tree file; -1 where that is not known."""
@@ -247,19 +254,22 @@ class ProcessCrew:
         self.boxes += int(report.tally["nodes"])
         if report.returned or mate.asked:
             mate.asked = False
-            self._take_back(mate, [mate.number(number) for number in report.returned])
+            rows = renumbered((rows for _, rows in report.returned), mate.point)
+            self._take_back(mate, zip((mate.number(number) for number, _ in report.returned), rows, strict=True))
         self._count_away()
 
-    def _take_back(self, mate: _Mate, numbers: list[int]) -> None:
-        boxes = [(number, mate.boxes[number][0], mate.place(number), mate.boxes[number][1]) for number in numbers]
-        for number in numbers:
-            del mate.boxes[number]
-        self._frontier.take_in(boxes, self._rows)
+    def _take_back(self, mate: _Mate, boxes: Iterable[tuple[int, Recipe | None]]) -> None:
+        """Boxes of a process are here again, with what they start from, if that is known."""
+        back = []
+        for number, rows in boxes:
+            value, depth = mate.boxes.pop(number)
+            back.append(Parted(number, value, mate.place(number), depth, rows))
+        self._frontier.take_in(back, self._rows)
 
     def _lose(self, mate: _Mate, words: str) -> None:
         logger.warning("a process that helped to search a tree is gone (%s); the others search its boxes", words)
         self._mates.remove(mate)
-        self._take_back(mate, list(mate.boxes))
+        self._take_back(mate, [(number, None) for number in mate.boxes])
         self._count_away()
 
     def _count_away(self) -> None:
@@ -290,11 +300,11 @@ class ProcessCrew:
         for mate, pile in zip(mates, self._frontier.deal(len(mates), PILE), strict=True):
             if not pile:
                 continue
-            for number, value, _, depth in pile:
-                mate.boxes[number] = (value, depth)
+            for box in pile:
+                mate.boxes[box.number] = (box.value, box.depth)
             boxes = [
-                OpenBox(mate.theirs(number), value, depth, self._ledger.bits(number))
-                for number, value, _, depth in pile
+                OpenBox(mate.theirs(box.number), box.value, box.depth, self._ledger.bits(box.number), box.rows)
+                for box in pile
             ]
             mate.host.tell(Boxes(boxes))
 

@@ -10,7 +10,8 @@ from ...._arrays import FloatArray
 from ...._budget import Budget
 from ._effort import cut_steps
 from ._master import Master
-from ._pool import Recipe, RowPool, Slots
+from ._pool import RowPool, Slots
+from ._recipes import Recipe
 
 __all__ = ["RootPoint", "root_rounds"]
 
@@ -62,13 +63,13 @@ def root_rounds(
     tolerance: float = ROOT_TOLERANCE,
     points: Sequence[FloatArray] = (),
     rows: Sequence[Hashable] = (),
-    cuts: Recipe | None = None,
+    left: Recipe | None = None,
 ) -> Iterator[RootPoint]:
     """Solve, cut half-way between the point and the best point known, repeat; ends when the value stands still.
 
     The caller stops it by not asking for the next round. Where no point satisfies the rows, the proof is told why.
     Cuts are taken at `points` too before the first round, as long as there is time, and `rows` are named ones that hold
-    from the start, as `cuts` are. Where points are many, a first round comes after a few of them.
+    from the start, as are those that a root was `left` with. Where points are many, a first round comes after a few.
     """
     size = pool.program.n_columns
     if budget.left() < 1e-9 * (cut_steps(pool.term, pool.program.n_nodes, size) + ROW_STEPS * pool.n_groups * size):
@@ -76,8 +77,8 @@ def root_rounds(
     master = Master(pool, allowed)
     master.add(pool.program_rows())
     master.add(pool.rows_named(rows))
-    if cuts is not None:
-        master.add(pool.make(cuts))
+    if left is not None:
+        master.add(pool.make(left))
     nothing, never = np.zeros(pool.program.n_columns), np.full(pool.n_groups, -np.inf)
     if centre is not None:
         master.add(pool.cuts_at(centre, nothing, never, 0.0)[0])

@@ -184,9 +184,10 @@ class RootRun(Journal):
         self.root = None  # a point of an earlier layout numbers other rows
         points, rows = ((), ()) if rehearsal is None else (rehearsal.points, rehearsal.rows)
         left = None if self.keeper is None else self.keeper.root_so_far(self.pool)
-        cuts, rows = (None, rows) if left is None else left
+        if left is not None:
+            rows = ()
         rounds = root_rounds(
-            self.pool, self.tree.allowed, self.incumbent.x, budget=self.budget, points=points, rows=rows, cuts=cuts
+            self.pool, self.tree.allowed, self.incumbent.x, budget=self.budget, points=points, rows=rows, left=left
         )
         count, reported = 0, -math.inf
         for point in rounds:

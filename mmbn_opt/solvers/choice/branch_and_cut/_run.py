@@ -260,6 +260,7 @@ class Run(RootRun):
     def _searcher(self, pool: RowPool, rule: Branching) -> Search:
         """A search from the root."""
         pool.by_one_thread()
+        pool.know(self._binding)
         search = Search(self.program, pool, pool.proof, self.settings, self.incumbent, self.check, rule, self.keeper)
         search.start(self._binding, self._gap)
         return search

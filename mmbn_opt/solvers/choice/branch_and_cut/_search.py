@@ -18,7 +18,8 @@ from ...journal import Ended
 from . import _simplex as simplex
 from ._branching import branching_order, mixture_order, spread
 from ._effort import BOX_STEPS, Tally, child_steps, cut_steps, making_steps, pivot_steps
-from ._frontier import Family, Frontier, Waiting
+from ._families import Family
+from ._frontier import Frontier, Waiting
 from ._incumbent import PRUNING_SHARE, Incumbent
 from ._keeping import Keeper
 from ._pool import RowPool, Slots
@@ -346,8 +347,7 @@ class Search:
         count = len(children.columns)
         bases = np.empty((count, tableau.height), dtype=np.int32)
         lam, values = np.zeros((count, len(slots))), np.zeros(count)
-        cutoff = self._limit
-        done = 0
+        cutoff, done = self._limit, 0
         while done < count:
             done, pivots = self._workspace.solve_children(
                 tableau, children.allowed, cutoff, self.settings.max_pivots, done, self.settings.work_limit, slots,

@@ -1,5 +1,6 @@
 """The parts of the engine against second methods: enumeration, numpy and scipy's linear programming."""
 
+import pickle
 from dataclasses import replace
 from itertools import combinations
 
@@ -25,6 +26,7 @@ from mmbn_opt.scores.margins import EntryLookup, MarginTables
 from mmbn_opt.solvers.choice.branch_and_cut import _simplex as simplex
 from mmbn_opt.solvers.choice.branch_and_cut._master import Master
 from mmbn_opt.solvers.choice.branch_and_cut._pool import RowPool
+from mmbn_opt.solvers.choice.branch_and_cut._recipes import renumbered
 from mmbn_opt.solvers.choice.branch_and_cut._tableau import Costs, Workspace, initial_tableau, tableau_of
 from mmbn_opt.solvers.choice.branch_and_cut.clusters import ClusterSeparator, minimum_cut
 
@@ -261,14 +263,47 @@ def test_rows_are_made_again_to_the_last_digit() -> None:
     kept = pool.rows[rows].copy(), pool.rhs[rows].copy(), pool.group[rows].copy()
     alive = pool.n_rows
     recipe = pool.put_away(rows)
-    assert 0 < (recipe.which >= 0).sum() < len(rows)
-    assert pool.n_rows == alive - (recipe.which >= 0).sum()
+    assert 0 < (recipe.which >= 0).sum() < len(rows) == len(recipe)
+    assert pool.n_rows == alive - len(rows)
     x = random_point(rng, program.offsets)
     pool.cuts_at(x, x, np.full(pool.n_groups, -np.inf), 0.0)  # others take the numbers
     made = pool.make(recipe)
     assert not np.array_equal(made, rows)
     for now, then in zip((pool.rows[made], pool.rhs[made], pool.group[made]), kept, strict=True):
         assert np.array_equal(now, then)
+    alive = pool.n_rows
+    sent, again = pickle.loads(pickle.dumps((recipe, recipe)))
+    assert sent is again
+    assert np.array_equal(pool.make(sent), made), "what is there is not made twice"
+    assert pool.n_rows == alive
+    pool.release(made)
+    pool.release(made)
+    assert pool.n_rows == alive - len(rows)
+    _, _, other, _ = some_rows(1, np.random.default_rng(1))
+    there = other.make(sent)
+    for now, then in zip((other.rows[there], other.rhs[there], other.group[there]), kept, strict=True):
+        assert np.array_equal(now, then), "another process has the same rows"
+
+
+def test_known_rows_are_found_by_what_they_are_made_from() -> None:
+    _, _, pool, rows = some_rows(1, np.random.default_rng(1))
+    pool.know(rows)
+    assert np.array_equal(pool.make(pickle.loads(pickle.dumps(pool.recipe(rows)))), rows)
+
+
+def test_recipes_share_their_points_under_other_numbers() -> None:
+    _, _, pool, rows = some_rows(1, np.random.default_rng(1))
+    one, two = pool.recipe(rows), pool.recipe(rows[::-1])
+    for number, point in enumerate(one.points):
+        point.number = 10 + number
+    moved, nothing, same, back = renumbered([one, None, one, two], lambda number: number + 5)
+    assert nothing is None
+    assert moved is same
+    assert moved is not None
+    assert back is not None
+    assert [point.number for point in moved.points] == [15 + number for number in range(len(one.points))]
+    assert {id(point) for point in moved.points} == {id(point) for point in back.points}
+    assert [point.number for point in one.points] == [10 + number for number in range(len(one.points))]
 
 
 def test_a_singular_basis_has_no_tableau() -> None:

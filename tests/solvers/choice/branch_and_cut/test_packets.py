@@ -1,0 +1,124 @@
+"""Boxes that are searched elsewhere: they take along what they start from."""
+
+import math
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.programs.tree_records import ChildBoxes, Kind, PointAt
+from mmbn_opt.programs.tree_relocation import Relocation
+from mmbn_opt.programs.tree_rows import Point
+from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut
+from mmbn_opt.solvers.choice.branch_and_cut._families import Parted
+from mmbn_opt.solvers.choice.branch_and_cut._packets import Bench, OpenBox, Packet, Task, search_packet
+from mmbn_opt.solvers.choice.branch_and_cut._recipes import renumbered
+from mmbn_opt.solvers.choice.branch_and_cut._run import Run
+from mmbn_opt.solvers.choice.branch_and_cut._search import Search
+from tests.solving.test_threads import larger
+
+NODES = 40
+
+
+@pytest.fixture(scope="module")
+def begun() -> tuple[Run, Search]:
+    """A search that was left after some boxes."""
+    program = larger().build(ProgramKind.IMPLICIT_CONCAVE)
+    run = Run(BranchAndCut(options={"branching": "dual", "node_limit": NODES}), program, None, None)
+    run.result(None)
+    assert run.race is not None
+    return run, run.race.leader
+
+
+def task_of(run: Run, search: Search) -> Task:
+    return Task.of(search, run._binding, run._gap, run.tolerances, run.tree.constant)
+
+
+def as_sent(search: Search, boxes: list[Parted]) -> list[OpenBox]:
+    bits = search.proof.ledger.bits
+    return [OpenBox(box.number, box.value, box.depth, bits(box.number), box.rows) for box in boxes]
+
+
+def first_values(task: Task, boxes: list[OpenBox]) -> dict[int, float]:
+    """What the linear program of each box is worth before any cut is made there."""
+    bench = Bench(task, lambda: None)
+    bench.take_in(boxes)
+    search, found = bench.search, {}
+    search.incumbent.loss = math.inf  # nothing ends a linear program early
+    while (waiting := search.frontier.pop()) is not None:
+        _, number, place, family = waiting
+        search.proof.enter(number)
+        rows = search.frontier.rows_of(family, search.pool)
+        tableau = search._tableau_for(family, place, rows)
+        search._optimise(tableau)
+        found[number] = search.proof._last
+        search.proof.close()
+        search.frontier.done(family)
+    return found
+
+
+def test_boxes_start_from_the_rows_of_their_parents_elsewhere(begun: tuple[Run, Search]) -> None:
+    run, search = begun
+    task, boxes = task_of(run, search), search.frontier.best(60)
+    assert len(boxes) > 20
+    assert any(box.depth > 1 for box in boxes)
+    sent = pickle.loads(pickle.dumps((task, as_sent(search, boxes))))
+    value = {box.number: box.value for box in boxes}
+    brought = first_values(*sent)
+    bare = first_values(sent[0], [OpenBox(b.number, b.value, b.depth, b.bits) for b in sent[1]])
+    gain = np.array([brought[number] - bare[number] for number in value])
+    assert (gain >= -1e-6 * (1.0 + abs(search.root_value))).all(), "more rows prove no less"
+    short = np.array([value[number] - bare[number] for number in value])
+    left = np.array([value[number] - brought[number] for number in value])
+    assert short.max() > 0.0
+    assert np.maximum(left, 0.0).sum() < 0.2 * np.maximum(short, 0.0).sum()
+
+
+def test_what_is_open_comes_back_with_its_rows(begun: tuple[Run, Search]) -> None:
+    run, search = begun
+    boxes = as_sent(search, search.frontier.best(5))
+    task, packet = pickle.loads(pickle.dumps((task_of(run, search), Packet(boxes, 0.0, None))))
+    answer = search_packet(task, packet)
+    assert {box.number for box in answer.open_boxes} - {box.number for box in boxes}, "one box was parted"
+    assert all(box.rows is not None and len(box.rows) > 0 for box in answer.open_boxes)
+    again = search_packet(task, pickle.loads(pickle.dumps(Packet(answer.open_boxes, 0.0, None))))
+    assert again.tally["nodes"] == 1
+
+
+@pytest.mark.parametrize("most", [0, 3])
+def test_only_the_best_take_rows_along(begun: tuple[Run, Search], monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    _, search = begun
+    monkeypatch.setattr("mmbn_opt.solvers.choice.branch_and_cut._frontier.RECIPES", most)
+    boxes = search.frontier.best(30)
+    with_rows = [box.number for box in boxes if box.rows is not None]
+    assert [box.number for box in boxes[:most]] == with_rows[:most]
+    assert len(with_rows) < len(boxes)  # siblings of the best have the rows that those have
+
+
+def test_points_that_the_file_has_are_not_written_again_by_who_is_sent_them(begun: tuple[Run, Search]) -> None:
+    run, search = begun
+    boxes, task = search.frontier.best(40), replace(task_of(run, search), written=True)
+    sent = {id(p): p for box in boxes if box.rows is not None for p in box.rows.points if p.number < 0}
+    number_of = {point.key: task.n_points + 100 + place for place, point in enumerate(sent.values())}
+    known = renumbered((box.rows for box in boxes), lambda number: number)
+    for recipe in known:
+        for point in () if recipe is None else recipe.points:
+            point.number = number_of.get(point.key, point.number)
+    boxes = [box._replace(rows=rows) for box, rows in zip(boxes, known, strict=True)]
+    answer = search_packet(*pickle.loads(pickle.dumps((task, Packet(as_sent(search, boxes), 1.0, None)))))
+    points = [PointAt.decode(payload) for kind, payload in answer.records if kind is Kind.POINT]
+    assert {Point(point.columns, point.values).key for point in points}.isdisjoint(number_of)
+    new = np.arange(1000, 1000 + len(points), dtype=np.uint32)
+    others = np.arange(50, 50 + sum(kind is Kind.ROW for kind, _ in answer.records), dtype=np.uint32)
+    move = Relocation(0, task.n_points, len(task.others), new, others)
+    used: set[int] = set()
+    for kind, payload in answer.records:
+        moved = move.record(kind, payload)
+        if kind is Kind.SPLIT:
+            used.update(ChildBoxes.rows_of(moved).points.tolist())
+    assert used & set(number_of.values())
+    assert used <= {*range(task.n_points), *new.tolist(), *number_of.values()}
+    assert {move.point(task.number_there(number)) for number in number_of.values()} == set(number_of.values())
+    assert move.point(task.n_points + len(points)) == -1
