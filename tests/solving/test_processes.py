@@ -91,6 +91,24 @@ def test_they_look_at_boxes_and_the_answer_is_that_of_one(
     assert -found.bound == pytest.approx(result.bounds.dual_bound, abs=2e-9 * scale)
 
 
+@pytest.mark.parametrize(
+    "limit", [mm.MaxFeatures(4), mm.MaxParameters(90), mm.Ancestor("x0", "x3")], ids=lambda limit: type(limit).__name__
+)
+def test_rows_of_limits_go_with_boxes_that_change_hands_often(
+    limit: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(crew, "LEVEL_SEC", 0.0)
+    monkeypatch.setattr(crew, "LAG", 0.0)
+    monkeypatch.setattr(crew, "PILE", 8)
+    problem = mm.SoftMarginStructure(table(4, 80, 7), gamma=mm.log_odds(0.9)).with_constraints(limit)
+    one = mm.solve(problem, BRANCH)
+    result = solve(problem, tmp_path, threads=3, options=DUAL)
+    assert result.stats["boxes_by_processes"] > 20
+    assert result.bounds.primal_bound == pytest.approx(one.bounds.primal_bound, rel=1e-12)
+    assert result.model.structure == one.model.structure
+    assert -proved(problem, tmp_path).bound == pytest.approx(result.bounds.dual_bound, abs=1e-7)
+
+
 def test_ties_are_settled_by_the_canonical_rule() -> None:
     rng = np.random.default_rng(1)
     X = rng.integers(0, 2, (60, 5))
