@@ -97,9 +97,9 @@ from mmbn_opt.solving.dispatch import start as start
 from mmbn_opt.solving.distance import distance_to_optimum as distance_to_optimum
 from mmbn_opt.solving.handle import Run as Run
 from mmbn_opt.solving.parts import solve_parts as solve_parts
-from mmbn_opt.solving.trade_off import TradeOff as TradeOff
-from mmbn_opt.solving.trade_off import TradeOffPoint as TradeOffPoint
 from mmbn_opt.solving.trade_off import trade_off as trade_off
+from mmbn_opt.solving.trade_off_points import TradeOff as TradeOff
+from mmbn_opt.solving.trade_off_points import TradeOffPoint as TradeOffPoint
 from mmbn_opt.tuning.grid import tune as tune
 from mmbn_opt.tuning.lambda_path import lambda_path as lambda_path
 

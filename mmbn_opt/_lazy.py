@@ -40,6 +40,7 @@ _DELEGATES = {
     "reasons_of": "mmbn_opt.display.reasons",
     "open_cluster": "mmbn_opt.interop.with_dask",
     "open_checkpoint": "mmbn_opt.interop.checkpoint",
+    "open_curve": "mmbn_opt.interop.curve_folder",
     "tree_header": "mmbn_opt.interop.tree_header",
     "write_bif": "mmbn_opt.interop.bif",
     "read_bif": "mmbn_opt.interop.bif",

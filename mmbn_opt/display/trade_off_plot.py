@@ -8,7 +8,7 @@ from mmbn_opt.display._theme import PALETTES
 from mmbn_opt.display.curves import value_title
 from mmbn_opt.display.plots import new_axes
 from mmbn_opt.results.status import Sense, TerminationStatus
-from mmbn_opt.solving.trade_off import TradeOff
+from mmbn_opt.solving.trade_off_points import TradeOff
 
 __all__ = ["plot_trade_off"]
 

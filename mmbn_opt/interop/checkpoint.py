@@ -20,7 +20,7 @@ from mmbn_opt.interop.tree_header import difference
 from mmbn_opt.programs.tree_progress import Incumbent, Progress
 from mmbn_opt.programs.tree_records import Kind, text_of
 
-__all__ = ["LOCK", "STATUS", "TREE", "Checkpoint", "open_checkpoint"]
+__all__ = ["LOCK", "STATUS", "TREE", "Checkpoint", "locked_folder", "open_checkpoint"]
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Checkpoint:
 
     def __init__(self, path: str | Path) -> None:
         self.path = ensure_directory(path)
-        self._lock = _locked(self.path)
+        self._lock = locked_folder(self.path, LOCK)
         self._file: TreeFile | None = None
         self._since = now()
         self._last: Progress | None = None
@@ -158,9 +158,10 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _locked(folder: Path) -> FileLock:
+def locked_folder(folder: Path, lock: str) -> FileLock:
+    """The lock on a checkpoint folder; `InputError` where another process holds it, and where there can be none."""
     try:
-        return FileLock(folder / LOCK, "checkpoint")
+        return FileLock(folder / lock, "checkpoint")
     except Held as held:
         raise InputError(
             f"The checkpoint {str(folder)!r} is in use by {held.holder or 'another process'}. Wait for its end, or "

@@ -303,7 +303,7 @@ def make_job(
     with leaving_when(budget.over), suppress(OutOfTime):
         size = formulation.estimate_size(kind)
         formulation.refuse_oversized(kind)
-    used = settings.used(engine)
+    used = SolveSettings().used(engine)  # as it runs, with what was added beside good starts
     workers = None if cluster is None else _workers(cluster, engine)
     kept = None if checkpoint is None else _kept(checkpoint, engine)
     given = listed_starts(starts)

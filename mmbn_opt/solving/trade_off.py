@@ -1,11 +1,13 @@
 """The exact trade-off between a score and a limit: the best structure at every limit, each with its bound."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from mmbn_opt._arguments import check_arguments, checked_number, listed, shown
-from mmbn_opt._budget import Budget, noting_signals, now, stop_asked, until_interrupted
+from mmbn_opt._arguments import check_arguments, checked_number, shown
+from mmbn_opt._budget import Budget, OutOfTime, leaving_when, noting_signals, now, stop_asked, until_interrupted
 from mmbn_opt._lazy import delegate
 from mmbn_opt.exceptions import InfeasibleError, InputError, WrongTypeError
 from mmbn_opt.formulations.base import Formulation
@@ -13,105 +15,20 @@ from mmbn_opt.formulations.structure.parent_sets import ParentSetFormulation
 from mmbn_opt.networks.constraints import StructureConstraint
 from mmbn_opt.networks.structure import Structure
 from mmbn_opt.results.bounds import ObjectiveBounds
-from mmbn_opt.results.result import Result
+from mmbn_opt.results.kept_curve import KeptCurve
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.base import Solver
+from mmbn_opt.solving._point_search import PointSearch, structure_kept
 from mmbn_opt.solving._scouting import scouted, structure_of
-from mmbn_opt.solving.dispatch import make_job
 from mmbn_opt.solving.settings import SolveSettings
+from mmbn_opt.solving.trade_off_points import TradeOff, TradeOffPoint
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["TradeOff", "TradeOffPoint", "trade_off"]
+__all__ = ["trade_off"]
 
 SCOUTING = 0.1
 """Share of the time limit that looking for starts of all points may take at most; it ends by count long before."""
 
 Limit = Callable[[Any], StructureConstraint]
-
-
-@dataclass(frozen=True, eq=False)
-class TradeOffPoint:
-    """What is known at one limit.
-
-    Parameters
-    ----------
-    limit : float
-    constraint : StructureConstraint
-    model : BayesianNetwork, Structure or None
-        The best that was found under the limit; None where nothing keeps it.
-    bounds : ObjectiveBounds
-    status : TerminationStatus
-        INFEASIBLE where nothing keeps the limit.
-    seconds : float
-        0 where a looser limit had told all.
-    """
-
-    limit: float
-    constraint: StructureConstraint
-    model: Any
-    bounds: ObjectiveBounds
-    status: TerminationStatus
-    seconds: float
-
-
-@dataclass(frozen=True, eq=False)
-class TradeOff:
-    """A score against a limit, with a bound at every point.
-
-    Parameters
-    ----------
-    formulation : Formulation
-        Without the limit.
-    points : tuple of TradeOffPoint
-        From the tightest limit to the loosest.
-    interrupted : bool
-        Whether points are missing because of Ctrl-C.
-    """
-
-    formulation: Formulation
-    points: tuple[TradeOffPoint, ...] = field(repr=False)
-    interrupted: bool = False
-
-    def at(self, limit: float) -> TradeOffPoint:
-        """The point of a limit.
-
-        Raises
-        ------
-        InputError
-            For a limit that was not asked for.
-        """
-        for point in self.points:
-            if point.limit == limit:
-                return point
-        raise InputError(
-            f"The limit {shown(limit)} was not asked for; there are [{listed(p.limit for p in self.points)}]."
-        )
-
-    def to_frame(self) -> "pd.DataFrame":
-        """One row a limit: ``limit``, ``primal_bound``, ``dual_bound``, ``gap_rel``, ``edges``, ``status``, seconds."""
-        import pandas as pd
-
-        rows = []
-        for point in self.points:
-            structure = None if point.model is None else structure_of(point.model)
-            rows.append(
-                {
-                    "limit": point.limit,
-                    "primal_bound": point.bounds.primal_bound,
-                    "dual_bound": point.bounds.dual_bound,
-                    "gap_rel": point.bounds.gap_rel,
-                    "edges": None if structure is None else len(structure.edges),
-                    "status": str(point.status),
-                    "seconds": point.seconds,
-                }
-            )
-        return pd.DataFrame(rows)
-
-    def plot(self, ax: Any = None) -> Any:
-        """The curve with its bounds, drawn with matplotlib (extra ``plot``)."""
-        return delegate("plot_trade_off")(self, ax)
 
 
 def trade_off(
@@ -123,6 +40,7 @@ def trade_off(
     time_limit: float | None = None,
     rel_gap: float | None = None,
     options: Mapping[str, Any] | None = None,
+    checkpoint: str | Path | None = None,
 ) -> TradeOff:
     """The best structure at each of several limits, from the loosest to the tightest.
 
@@ -141,10 +59,21 @@ def trade_off(
         As in `solve`.
     time_limit : float or None
         Seconds for the whole curve; what a point leaves is for those that follow.
+    checkpoint : str, Path or None
+        A folder that keeps the points and, with `branch_and_cut`, the tree of each search as it grows. The same call
+        again, whatever ended the last one, takes from there what is proved and goes on with the others; the time limit
+        is for the call. Another problem, other values, limits, gaps or another solver are refused.
 
     Returns
     -------
     TradeOff
+
+    Raises
+    ------
+    InputError
+        For what is wrong with an argument; for a checkpoint of another curve, by what differs, or one that is in use.
+    FormatError
+        For a checkpoint whose ``curve.json`` is none.
 
     Examples
     --------
@@ -168,25 +97,49 @@ def trade_off(
     if isinstance(solver, Solver) and time_limit is None:
         time_limit = solver.time_limit
     settings = SolveSettings(rel_gap=rel_gap, options=options)
+    problems = [formulation.with_constraints(constraint) for _, constraint in limits]
     with noting_signals():
-        return _curve(formulation, limits, solver, settings, Budget(time_limit))
+        budget = Budget(time_limit)
+        kept = None if checkpoint is None else delegate("open_curve")(checkpoint)
+        try:
+            if kept is not None:
+                told = [(*limit, problem) for limit, problem in zip(limits, problems, strict=True)]
+                kept = _bound(kept, formulation, solver, settings, told, budget)
+            return _curve(formulation, limits, problems, solver, settings, budget, kept)
+        finally:
+            if kept is not None:
+                kept.close()
+
+
+def _bound(
+    kept: KeptCurve,
+    formulation: ParentSetFormulation,
+    solver: str | Solver,
+    settings: SolveSettings,
+    limits: list[tuple[float, StructureConstraint, ParentSetFormulation]],
+    budget: Budget,
+) -> KeptCurve | None:
+    """The folder, once it is for this curve; None where nothing can be kept: no time, or no structure at all."""
+    used = settings.used(solver) | {"solver": solver if isinstance(solver, str) else solver.name}
+    with leaving_when(budget.over), suppress(OutOfTime, InfeasibleError):
+        kept.bind(formulation, used, limits)
+        return kept
+    kept.close()
+    return None
 
 
 def _curve(
     formulation: ParentSetFormulation,
     limits: list[tuple[float, StructureConstraint]],
+    problems: list[ParentSetFormulation],
     solver: str | Solver,
     settings: SolveSettings,
     budget: Budget,
+    kept: KeptCurve | None,
 ) -> TradeOff:
     """Inside a scope in which Ctrl-C is noted."""
-    problems = [formulation.with_constraints(constraint) for _, constraint in limits]
-    end = budget.within(SCOUTING)
-    starts: list[Structure | None] = [None] * len(problems)
-    with until_interrupted() as cut:
-        starts = scouted(problems, lambda: stop_asked() or (end is not None and now() >= end))
+    starts, interrupted = _starts(problems, budget, kept)
     found: list[TradeOffPoint] = []
-    interrupted = bool(cut)
     for place in reversed(range(len(limits))):
         value, constraint = limits[place]
         before = found[-1] if found else None
@@ -194,13 +147,28 @@ def _curve(
         if point is None:
             seconds = None if budget.limit is None else max(budget.left(), 0.0) / (place + 1)
             limited = replace(settings, time_limit=0.0 if interrupted else seconds)
-            known = [m for m in (starts[place], None if before is None else before.model) if m is not None]
-            point = _solved(problems[place], value, constraint, before, solver, limited, known)
+            search = PointSearch(problems[place], value, constraint, before, starts[place], place, kept)
+            point = search.point(solver, limited)
         found.append(point)
         interrupted = interrupted or point.status is TerminationStatus.INTERRUPTED
         if interrupted:
             break
     return TradeOff(formulation, _risen(found[::-1]), interrupted)
+
+
+def _starts(
+    problems: list[ParentSetFormulation], budget: Budget, kept: KeptCurve | None
+) -> tuple[list[Structure | None], bool]:
+    """Where the searches begin, and whether Ctrl-C came meanwhile."""
+    if kept is not None and (known := kept.starts) is not None:
+        return [None if ps is None else structure_kept(p, ps) for p, ps in zip(problems, known, strict=True)], False
+    end = budget.within(SCOUTING)
+    starts: list[Structure | None] = [None] * len(problems)
+    with until_interrupted() as cut:
+        starts = scouted(problems, lambda: stop_asked() or (end is not None and now() >= end))
+    if kept is not None:
+        kept.keep_starts([None if start is None else start.parents for start in starts])
+    return starts, bool(cut)
 
 
 def _known(
@@ -209,30 +177,6 @@ def _known(
     """The point, where a looser limit tells all of it."""
     kept = before.model is None or constraint.objection(structure_of(before.model), formulation.model_nodes) is None
     return replace(before, limit=value, constraint=constraint, seconds=0.0) if kept else None
-
-
-def _solved(
-    problem: ParentSetFormulation,
-    value: float,
-    constraint: StructureConstraint,
-    before: TradeOffPoint | None,
-    solver: str | Solver,
-    settings: SolveSettings,
-    known: list[Any],
-) -> TradeOffPoint:
-    """The point by a search that begins at structures of its neighbours."""
-    try:
-        # Where neighbours' structures are known, heuristics find little.
-        job = make_job(problem, solver, settings, starts=known or None, only_given_starts=bool(known))
-        result: Result = job.execute()
-    except InfeasibleError:
-        nothing = ObjectiveBounds(problem.sense, None, None)
-        return TradeOffPoint(value, constraint, None, nothing, TerminationStatus.INFEASIBLE, 0.0)
-    bounds, status = result.bounds, result.termination_status
-    if before is not None and before.bounds.dual_bound is not None and bounds.better_dual(before.bounds.dual_bound):
-        bounds = ObjectiveBounds(bounds.sense, bounds.primal_bound, before.bounds.dual_bound)
-    model = result.model if bounds.primal_bound is not None else None
-    return TradeOffPoint(value, constraint, model, bounds, status, result.seconds.total)
 
 
 def _risen(points: list[TradeOffPoint]) -> tuple[TradeOffPoint, ...]:

@@ -121,7 +121,8 @@ def test_good_starts_alone_leave_heuristics_out_and_the_engine_looks_less_for_it
     best = mm.solve(problem)
     for solver, kept in (
         ("branch_and_cut", {"heuristic": 0.1}),
-        (BranchAndCut(options={"strong": 4}), {"strong": 4}),
+        (BranchAndCut(options={"strong": 4}), {"heuristic": 0.1, "strong": 4}),
+        (BranchAndCut(options={"heuristic": 2.0}), {"heuristic": 2.0}),
         ("highs", {}),
     ):
         job = make_job(problem, solver, SolveSettings(), starts=best, only_given_starts=True)

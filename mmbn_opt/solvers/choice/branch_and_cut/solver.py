@@ -65,7 +65,7 @@ class BranchAndCut(Solver):
 
     def beside_good_starts(self) -> Self:
         """With a tenth of the heuristic's usual share of the work, unless options say otherwise."""
-        return self if self.options else replace(self, options={"heuristic": 0.1})
+        return replace(self, options={"heuristic": 0.1, **self.options})
 
     def solve(
         self, program: Any, callback: SolverCallback | None = None, start: FloatArray | None = None
