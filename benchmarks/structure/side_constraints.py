@@ -2,12 +2,15 @@
 
 Each set is solved to proof without constraints and with a limit on edges and on parameters that is one below all that
 the candidates allow, so that it could be broken but never is near: boxes, and the median of processor seconds over
-alternating runs. Then the best structure at each of several limits on the edges, in processor seconds of one solve.
+alternating runs (the first of which is not counted). Then the best structure at each of several limits on the edges, in
+processor seconds of one solve.
 
-Usage: ``python benchmarks/structure/side_constraints.py --shared ../shared [names] [--runs 5] [--curve heart]``.
+Usage: ``python benchmarks/structure/side_constraints.py --shared ../shared [names] [--runs 5] [--out F] [--curve S]``.
 """
 
 import argparse
+import csv
+import os
 import statistics
 import time
 from pathlib import Path
@@ -48,11 +51,25 @@ def boxes(result) -> int:
     return int(result.stats.get("nodes", 0))
 
 
+def keep(out: Path, name: str, runs) -> None:
+    """A line for each run, with the load of the machine at the end of all of them."""
+    with out.open("a", newline="") as stream:
+        writer = csv.writer(stream)
+        if stream.tell() == 0:
+            writer.writerow(["set", "run", "limits", "boxes", "cpu_seconds", "value", "status", "load"])
+        for number, pair in enumerate(runs):
+            for limits, (seconds, result) in zip(("none", "loose"), pair, strict=True):
+                value, status = result.bounds.primal_bound, result.termination_status.name
+                told = [boxes(result), round(seconds, 3), round(value, 6), status, round(os.getloadavg()[0], 2)]
+                writer.writerow([name, number, limits, *told])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=list(SETS))
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--out", type=Path, help="a CSV file to which a line a run is appended")
     parser.add_argument("--curve", default="", help="a set whose curve of edges is timed too")
     parser.add_argument("--points", type=int, default=20)
     options = parser.parse_args()
@@ -63,6 +80,8 @@ def main() -> None:
         problem = mm.SoftMarginStructure(data, max_parents=2, gamma=mm.log_odds(SETS.get(name, 0.9)))
         limited = loose(problem)
         runs = [(measured(problem), measured(limited)) for _ in range(options.runs + 1)][1:]  # the first one compiles
+        if options.out is not None:
+            keep(options.out, name, runs)
         without, within = ([run[k][0] for run in runs] for k in (0, 1))
         free, kept = runs[-1][0][1], runs[-1][1][1]
         assert abs(free.bounds.primal_bound - kept.bounds.primal_bound) < 1e-6
