@@ -1,0 +1,54 @@
+"""Three and four parents a node: the optimum is that of all networks, listed by a program that shares nothing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from enumeration import SCORES, Problem, random_problem
+from seldom import mostly_slow
+from stated_problems import formulation_of
+
+import mmbn_opt as mm
+from mmbn_opt.results.status import TerminationStatus
+from mmbn_opt.solvers.choice.branch_and_cut import _race
+
+RULES = ("race", "dual", "mixture")
+
+
+def problem_of(number: int, score: str) -> Problem:
+    """Four or five nodes with three parents, or five with four."""
+    for seed in range(10_000 + 1000 * number, 11_000 + 1000 * number):
+        problem = random_problem(seed, score)
+        nodes = len(problem.card)
+        if nodes >= 4:
+            most = replace(problem, max_parents=4 if nodes == 5 and number % 2 else 3, _families={})
+            if most.members():
+                return most
+    raise AssertionError("no problem of that size")
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("part", mostly_slow(range(50), 1))
+def test_two_thousand_programs_of_three_and_four_parents_equal_enumeration(
+    part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With cluster rows, either rule and their race after few boxes; from the formulation's starts and from none."""
+    monkeypatch.setattr(_race, "LAP_BOXES", 3)
+    monkeypatch.setattr(_race, "LAP_WORK", 0.0)
+    for number in range(40 * part, 40 * part + 40):
+        problem = problem_of(number, SCORES[number % len(SCORES)])
+        members = problem.members()
+        values = problem.values(members)
+        best, scale = float(values.max()), max(1.0, float(np.abs(values).max()))
+        options = {"branching": RULES[number // 6 % 3], "rounds": 1 + number % 2}
+        starts = {} if number % 4 == 0 else {"starts": []}
+        solver = "scip_cuts" if number % 10 == 9 else "branch_and_cut"
+        given = {"options": options} if solver == "branch_and_cut" else {}
+        result = mm.solve(formulation_of(problem), solver, **given, **starts)
+        told = f"{number} {problem}\n{solver} {options}: {result}\n{result.certificate}"
+        assert result.termination_status is TerminationStatus.OPTIMAL, told
+        assert result.certificate.ok, told
+        assert result.bounds.primal_bound == pytest.approx(best, rel=1e-6, abs=1e-8 * scale), told
+        found = members.index(result.model.structure.parents)
+        assert values[found] == pytest.approx(best, rel=1e-6, abs=1e-8 * scale), told
+        assert all(r.dual_bound is None or r.dual_bound >= best - 1e-8 * scale for r in result.trace), told
