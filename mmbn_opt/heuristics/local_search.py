@@ -135,17 +135,20 @@ class LocalSearch:
         choice = start.copy()
         loss = self.loss.reset(choice)
         idle, self._held_up = 0, False
+        roomy = self._roomy(choice)
         while idle < self.candidates.n_nodes:
             for node in nodes:
                 if idle >= self.candidates.n_nodes or self._late():
                     return choice, loss
                 cutoff = loss - 1e-9 * max(1.0, abs(loss))
-                column, lower = self.loss.best_replacement(int(choice[node]), self._allowed(choice, node), cutoff)
+                allowed = self._allowed(choice, node, roomy)
+                column, lower = self.loss.best_replacement(int(choice[node]), allowed, cutoff)
                 if column < 0:
                     idle += 1
                     continue
                 self.loss.replace(int(choice[node]), column)
                 choice[node], loss, idle = column, lower, 0
+                roomy = self._roomy(choice)
             loss = self.loss.reset(choice)  # fresh sums and a fresh order of the samples
         return choice, loss
 
@@ -186,11 +189,15 @@ class LocalSearch:
             part = ~(sets & ~own).any(axis=1) & (sets.sum(axis=1) == own.sum() - 1)
             yield from ((node, int(column)) for column in allowed[part])
 
-    def _allowed(self, choice: Choice, node: int) -> Choice:
+    def _roomy(self, choice: Choice) -> bool:
+        """Whether the constraints need not be looked at before the choice is another one."""
+        return self.side is None or self.side.roomy(choice)
+
+    def _allowed(self, choice: Choice, node: int, roomy: bool = False) -> Choice:
         """Columns of `node` that keep the graph acyclic (no parent may descend from the node) and the constraints."""
         first, last = self.candidates.offsets[node], self.candidates.offsets[node + 1]
         blocked = (self._has_parent[first:last] & self._descendants(choice, node)).any(axis=1)
-        if self.side is not None:
+        if self.side is not None and not roomy:
             fits = self.side.replacements(choice, node)
             if not fits.all():
                 self._held_up = True

@@ -234,6 +234,49 @@ def fitting(
 
 
 @kernel(nogil=True)
+def roomy(
+    choice: NDArray[np.intp],
+    rows: FloatArray,
+    upper: FloatArray,
+    most: FloatArray,
+    cover: BoolArray,
+    able: BoolArray,
+    weights: FloatArray,
+    caps: FloatArray,
+) -> bool:
+    """Whether no single replacement breaks a row or a cap, by the most that a node's columns add and bring about."""
+    for r in range(len(upper)):
+        total, gain = 0.0, 0.0
+        for i in range(len(choice)):
+            own = rows[r, choice[i]]
+            total += own
+            gain = max(gain, most[i, r] - own)
+        if total + gain > upper[r]:
+            return False
+    if len(caps) == 0:
+        return True
+    n_items = cover.shape[1]
+    there = np.zeros(n_items, dtype=np.bool_)
+    for i in range(len(choice)):
+        for j in range(n_items):
+            there[j] = there[j] or cover[choice[i], j]
+    for r in range(len(caps)):
+        total, gain = 0.0, 0.0
+        for j in range(n_items):
+            if there[j]:
+                total += weights[r, j]
+        for i in range(len(choice)):
+            more = 0.0
+            for j in range(n_items):
+                if able[i, j] and not there[j]:
+                    more += weights[r, j]
+            gain = max(gain, more)
+        if total + gain > caps[r]:
+            return False
+    return True
+
+
+@kernel(nogil=True)
 def idle(
     allowed: BoolArray,
     offsets: NDArray[np.intp],

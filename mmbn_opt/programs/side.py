@@ -189,6 +189,23 @@ class SideConstraints:
         allowed[choice] = True
         return self.narrow(allowed)[0]
 
+    def roomy(self, choice: NDArray[np.intp]) -> bool:
+        """Whether it is plain that every node may be given any of its columns when the others keep to `choice`."""
+        if len(self.groups) or len(self.above) or len(self.apart):
+            return False
+        from mmbn_opt.programs import _side_kernels as kernels
+
+        rows, caps = self._limits
+        most, able = self._of_nodes
+        return bool(kernels.roomy(choice, self.rows, rows, most, self.cover, able, self.weights, caps))
+
+    @cached_property
+    def _of_nodes(self) -> tuple[FloatArray, BoolArray]:
+        """Of each node the most that a column of it adds to each row, and which items its columns may bring about."""
+        starts = self.offsets[:-1]
+        most = np.maximum.reduceat(self.rows, starts, axis=1).T
+        return np.ascontiguousarray(most), np.logical_or.reduceat(self.cover, starts, axis=0)
+
     def replacements(self, choice: NDArray[np.intp], node: int) -> BoolArray:
         """Which columns of a node keep everything when the others keep to `choice`, shape (columns of the node,)."""
         from mmbn_opt.programs import _side_kernels as kernels

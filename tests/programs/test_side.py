@@ -52,6 +52,33 @@ def test_replacements_and_idle_boxes_are_those_of_the_definition(seed):
             assert all(keeps(side, choice) for choice in every)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_where_there_is_room_every_replacement_keeps_everything(seed):
+    side, offsets = drawn(seed)
+    columns = [range(a, b) for a, b in itertools.pairwise(offsets.tolist())]
+    far = SideConstraints.of(
+        offsets, side.parents, rows=side.rows, upper=side.upper + 100, cover=side.cover, weights=side.weights,
+        caps=side.caps + 100,
+    )  # fmt: skip
+    for choice in itertools.product(*columns):
+        one = np.array(choice, dtype=np.intp)
+        assert far.roomy(one)
+        if side.roomy(one):
+            assert all(side.replacements(one, node).all() for node in range(len(columns)))
+
+
+def test_there_is_room_up_to_the_limit_of_a_row_and_of_a_cap():
+    offsets, parents = np.array([0, 2, 4], dtype=np.intp), np.zeros((4, 2), dtype=bool)
+    cover = np.array([[False, False], [True, False], [False, False], [False, True]])
+    for upper, cap, roomy in ((1.0, 2.0, True), (0.9, 2.0, False), (1.0, 1.9, False), (2.0, 9.0, True)):
+        side = SideConstraints.of(
+            offsets, parents, rows=np.array([[0.0, 1.0, 0.0, 1.0]]), upper=np.array([upper]), cover=cover,
+            weights=np.array([[1.0, 2.0]]), caps=np.array([cap]),
+        )  # fmt: skip
+        assert side.roomy(np.array([0, 2])) == roomy
+        assert side.roomy(np.array([1, 2])) == (upper == 2.0), "one node more and the row is full"
+
+
 def test_boxes_are_idle_where_the_limits_are_out_of_reach_and_only_there():
     offsets, parents = np.array([0, 2, 4], dtype=np.intp), np.zeros((4, 2), dtype=bool)
     cover = np.array([[False], [True], [False], [True]])
