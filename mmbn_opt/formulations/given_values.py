@@ -18,7 +18,8 @@ def given_values(values: Any, names: Sequence[str]) -> FloatArray:
     Parameters
     ----------
     values : array-like or mapping
-        One for each of these columns, in their order, and of any that follow; or by name, 0 where a name is missing.
+        One for each of these columns, in their order, and of any that follow; or by name, 0 where a name is missing. A
+        Series is taken by name where its index holds texts.
     names : sequence of str
 
     Raises
@@ -31,6 +32,8 @@ def given_values(values: Any, names: Sequence[str]) -> FloatArray:
     >>> given_values([0, 1, 7], ["a", "b"]).tolist(), given_values({"b": 1}, ["a", "b"]).tolist()
     ([0.0, 1.0], [0.0, 1.0])
     """
+    if _is_series(values) and all(isinstance(name, str) for name in values.index):
+        values = values.to_dict()
     if isinstance(values, Mapping):
         known = set(names)
         taken = {name: value for name, value in values.items() if name in known}
@@ -52,3 +55,8 @@ def given_values(values: Any, names: Sequence[str]) -> FloatArray:
     if len(bad := np.flatnonzero(~np.isfinite(vector))):
         raise InputError(f"The value of {shown(names[int(bad[0])])} is {vector[bad[0]]}; it must be a finite number.")
     return vector
+
+
+def _is_series(values: Any) -> bool:
+    """Whether it is a Series, found without pandas."""
+    return hasattr(values, "index") and hasattr(values, "to_dict") and getattr(values, "ndim", 0) == 1

@@ -14,6 +14,7 @@ __all__ = ["linopy_model"]
 def linopy_model(program: MixedIntegerProgram) -> Any:
     """A ``linopy.Model``: ``x`` has the integer columns, ``y`` the others, by their names, and ``row`` the rows.
 
+    Their dimensions are ``column`` and ``continuous``; of one name, ``model.solution`` would join them, with NaN.
     Rows with two different sides have the upper one in ``row_upper``; a constant of the objective is a variable
     ``one`` that is fixed at 1.
     """
@@ -29,12 +30,12 @@ def linopy_model(program: MixedIntegerProgram) -> Any:
     model = linopy.Model()
     names = np.array(program.column_names, dtype=object)
     labels = np.empty(program.c.size, dtype=np.int64)
-    for letter, own in (("x", program.integrality), ("y", ~program.integrality)):
+    for letter, own, dimension in (("x", program.integrality, "column"), ("y", ~program.integrality, "continuous")):
         if own.any():
             added = model.add_variables(
                 program.col_lower[own],
                 program.col_upper[own],
-                coords=[pd.Index(names[own], name="column")],
+                coords=[pd.Index(names[own], name=dimension)],
                 name=letter,
                 integer=letter == "x",
             )

@@ -235,8 +235,7 @@ class SideConstraints:
         found = []
         if len(self.upper):
             over = self.rows @ x - self.upper
-            scale = np.maximum(np.abs(self.rows).max(axis=1), 1e-300)
-            found += [SideRow("row", int(r)) for r in np.flatnonzero(over > tolerance * scale)]
+            found += [SideRow("row", int(r)) for r in np.flatnonzero(over > tolerance * self._scales[0])]
         if self.cover.shape[1]:
             usage = np.add.reduceat(self.cover * x[:, None], self.offsets[:-1], axis=0)  # (n_nodes, n_items)
             found += self._violated_caps(usage, tolerance)
@@ -252,9 +251,14 @@ class SideConstraints:
         most = usage.max(axis=0)
         # An item that nobody uses is counted where most columns bring it about.
         stand_in = np.where(most > 1e-9, usage.argmax(axis=0), self._widest)
-        over = self.weights @ most - self.caps
-        scale = np.maximum(self.weights.max(axis=1, initial=0.0), 1e-300)
-        return [SideRow("cap", int(r), tuple(stand_in.tolist())) for r in np.flatnonzero(over > tolerance * scale)]
+        over = np.flatnonzero(self.weights @ most - self.caps > tolerance * self._scales[1])
+        return [SideRow("cap", int(r), tuple(stand_in.tolist())) for r in over]
+
+    @cached_property
+    def _scales(self) -> tuple[FloatArray, FloatArray]:
+        """The largest coefficient of each row and of each cap."""
+        largest = (np.abs(self.rows).max(axis=1, initial=0.0), self.weights.max(axis=1, initial=0.0))
+        return np.maximum(largest[0], 1e-300), np.maximum(largest[1], 1e-300)
 
     @cached_property
     def _widest(self) -> NDArray[np.intp]:

@@ -1,6 +1,7 @@
 """The same problem as a model of five libraries and two files: equal optima, names, rows of one's own, and back."""
 
 import json
+import warnings
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -91,8 +92,11 @@ def by_linopy(problem, banned=()):
     x, names = model.variables["x"], problem.named_program().column_names
     if banned:
         model.add_constraints(x.sel(column=[names[k] for k in banned]).sum() <= 0, name="own")
-    model.solve("highs", output_flag=False)
-    return model.objective.value, x.solution.to_series().to_dict()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of coordinates that do not fit
+        model.solve("highs", output_flag=False)
+    assert not model.solution["x"].isnull().any()
+    return model.objective.value, model.solution["x"].to_series()
 
 
 def by_mof(problem, banned=()):
