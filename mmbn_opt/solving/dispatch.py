@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mmbn_opt._arguments import check_arguments
+from mmbn_opt._arguments import check_arguments, listed
 from mmbn_opt._budget import Budget, OutOfTime, leaving_when
 from mmbn_opt._lazy import delegate
 from mmbn_opt.exceptions import InputError, MissingDependencyError
@@ -278,6 +278,9 @@ def make_job(
     """
     if isinstance(formulation, (MixedIntegerProgram, ChoiceProgram)):
         formulation = GivenProgram(formulation)
+    _refuse_undeclared(formulation, "title", "emits", "sense", "bound_kind")
+    if isinstance(solver, Solver):
+        _refuse_undeclared(solver, "name", "title", "licence", "accepts")
     given_settings = settings.used(solver)
     budget = Budget(given_settings["time_limit"])
     if validation is not None:  # before a solver is chosen: not every kind of program lets held-out rows choose
@@ -309,6 +312,15 @@ def make_job(
     given = listed_starts(starts)
     version = availability.version or ""
     return Job(state, engine, version, rule, size, used, given, engine.seed, kept, workers, only_given_starts)
+
+
+def _refuse_undeclared(own: Formulation | Solver, *names: str) -> None:
+    """A class of the caller's own that does not say all that it has to."""
+    if missing := [name for name in names if not hasattr(own, name)]:
+        raise InputError(
+            f"{type(own).__name__} has to say [{listed(missing)}] as class attributes; see the pages on problems and "
+            "solvers of your own."
+        )
 
 
 def _workers(cluster: Any, engine: Solver) -> Any:

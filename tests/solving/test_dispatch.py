@@ -241,3 +241,27 @@ def test_auto_chooses_for_local_scores_by_nodes_and_sets_a_node(n_nodes, n_sets,
         assert rule.startswith("auto: ")
     monkeypatch.setattr(ScipCutsSolver, "availability", classmethod(lambda cls: Availability(False, None, "absent")))
     assert choose_solver(form, "auto")[0].name == without
+
+
+def test_classes_of_ones_own_that_say_too_little_are_told_what_is_missing() -> None:
+    problem = scored(3, 2)
+
+    class Silent(type(problem)):  # type: ignore[misc]
+        def __getattribute__(self, name: str) -> object:
+            if name in ("sense", "bound_kind"):
+                raise AttributeError(name)
+            return super().__getattribute__(name)
+
+    with pytest.raises(InputError, match=r"Silent has to say \['sense', 'bound_kind'\] as class attributes"):
+        mm.solve(Silent(problem.local_scores), "highs")
+
+    @dataclasses.dataclass(frozen=True)
+    class Nameless(Solver):
+        title, accepts = "nameless", frozenset({ProgramKind.MIXED_INTEGER})
+        availability = classmethod(lambda cls: Availability(True, "1"))  # type: ignore[assignment]
+
+        def solve(self, program: object, callback: object = None, start: object = None) -> SolverResult:
+            raise NotImplementedError
+
+    with pytest.raises(InputError, match=r"Nameless has to say \['name', 'licence'\] as class attributes"):
+        mm.solve(problem, Nameless())
