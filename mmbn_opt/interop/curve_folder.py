@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmbn_opt._arguments import is_number, shown
+from mmbn_opt._arguments import is_number, listed, shown
 from mmbn_opt.exceptions import FormatError, InfeasibleError, InputError
 from mmbn_opt.formulations.structure.parent_sets import ParentSetFormulation
 from mmbn_opt.interop._json_document import document_text
@@ -75,7 +75,7 @@ class CurveFolder:
             "product": package_version(),
             "of": _short(header),
             "limits": [
-                {"value": value, "says": str(constraint), "is": _told(constraint, problem)}
+                {"value": _name(value), "says": str(constraint), "is": _told(constraint, problem)}
                 for value, constraint, problem in limits
             ],
             "starts": None,
@@ -148,6 +148,11 @@ def open_curve(path: str | Path) -> CurveFolder:
     return CurveFolder(path)
 
 
+def _name(value: float) -> str:
+    """What a limit is called: 3 and 3.0 are one, as a folder too."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+
+
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
@@ -182,7 +187,7 @@ def _other_limit(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | Non
     old, new = before["limits"], now["limits"]
     values = [[limit.get("value") for limit in limits] for limits in (old, new)]
     if values[0] != values[1]:
-        return f"values are {shown(values[1])}, and were {shown(values[0])}"
+        return f"values are [{listed(values[1], show=str)}], and were [{listed(values[0], show=str)}]"
     for was, limit in zip(old, new, strict=True):
         if was != limit:
             said, same = limit["says"], was.get("says") == limit["says"]
@@ -216,11 +221,17 @@ def _flaw(content: Any) -> str | None:
     of, limits, points, starts = (content.get(name) for name in ("of", "limits", "points", "starts"))
     if not isinstance(of, dict) or not isinstance(of.get("nodes"), list):
         return '"of" names no problem'
+    if not all(isinstance(of.get(part), dict) for part in ("problem", "settings")):
+        return '"of" has no problem or no settings'
+    if not all(of.get(part) is None or isinstance(of[part], dict) for part in ("data", *_LONG)):
+        return '"of" has a part that is no object'
     nodes = len(of["nodes"])
     if not (isinstance(limits, list) and isinstance(points, list) and len(limits) == len(points)):
         return '"limits" and "points" are no lists of one length'
     if not all(isinstance(part, dict) for part in (*limits, *points)):
         return '"limits" and "points" hold what is no object'
+    if "starts" not in content:
+        return 'it has no "starts"'
     if starts is not None and not (
         isinstance(starts, list) and len(starts) == len(limits) and all(_is_graph(start, nodes) for start in starts)
     ):
@@ -234,9 +245,11 @@ def _is_point(point: Mapping[str, Any], nodes: int) -> bool:
         return False
     if "status" not in point:
         return True
-    numbers = all(point.get(name) is None or is_number(point[name]) for name in ("primal_bound", "dual_bound"))
-    known = point["status"] in TerminationStatus.__members__ and "parents" in point
-    return numbers and known and is_number(point.get("seconds")) and _is_graph(point["parents"], nodes)
+    if not {"parents", "primal_bound", "dual_bound", "seconds"} <= set(point):
+        return False
+    numbers = all(point[name] is None or is_number(point[name]) for name in ("primal_bound", "dual_bound"))
+    known = isinstance(point["status"], str) and point["status"] in TerminationStatus.__members__
+    return numbers and known and is_number(point["seconds"]) and _is_graph(point["parents"], nodes)
 
 
 def _is_graph(lists: Any, nodes: int) -> bool:

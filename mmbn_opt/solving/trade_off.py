@@ -166,7 +166,7 @@ def _starts(
     starts: list[Structure | None] = [None] * len(problems)
     with until_interrupted() as cut:
         starts = scouted(problems, lambda: stop_asked() or (end is not None and now() >= end))
-    if kept is not None:
+    if kept is not None and not cut and (end is None or now() < end):  # those of a look that was cut off are worth less
         kept.keep_starts([None if start is None else start.parents for start in starts])
     return starts, bool(cut)
 

@@ -178,6 +178,23 @@ def test_each_tree_is_a_proof_of_its_point(problem, whole, tmp_path):
         assert found.bound == pytest.approx(point.bounds.dual_bound, rel=1e-9, abs=1e-9)
 
 
+def test_one_limit_has_one_name_however_it_is_given(problem, tmp_path):
+    drawn(problem, tmp_path, [4, 5], options={"node_limit": 1})
+    again = drawn(problem, tmp_path, np.array([4.0, 5.0]), lambda v: mm.MaxEdges(int(v)))
+    assert {path.name for path in tmp_path.iterdir()} == {"curve.json", "4", "5"}
+    assert len(mm.load_run(tmp_path / "5").sessions) == 2
+    assert again.at(5).status is TerminationStatus.OPTIMAL
+    with pytest.raises(mm.InputError, match=r"values are \[4, 5.5\], and were \[4, 5\]"):
+        drawn(problem, tmp_path, [4, 5.5], lambda v: mm.MaxEdges(int(v)))
+
+
+def test_starts_that_were_looked_for_to_the_end_alone_are_kept(problem, tmp_path):
+    drawn(problem, tmp_path, time_limit=0.0)
+    assert json.loads((tmp_path / "curve.json").read_text())["starts"] is None
+    drawn(problem, tmp_path, options={"node_limit": 1})
+    assert len(json.loads((tmp_path / "curve.json").read_text())["starts"]) == len(VALUES)
+
+
 SCORES = {"a": [(-10.5, ()), (-8.25, ("b", "c"))], "b": [(-3.0, ()), (-1.0, ("a",))], "c": [(-2.0, ())]}
 
 
@@ -305,6 +322,12 @@ def changed(content, path, value):
         (["version"], 2, "it has version 2, and this mmbn_opt reads 1"),
         (["of"], [], '"of" names no problem'),
         (["of", "nodes"], 7, '"of" names no problem'),
+        (["of", "problem"], [1], '"of" has no problem or no settings'),
+        (["of", "settings"], None, '"of" has no problem or no settings'),
+        (["of", "data"], "all", '"of" has a part that is no object'),
+        (["of", "candidates"], [[]], '"of" has a part that is no object'),
+        (["points", 4, "status"], ["OPTIMAL"], 'number 4 of "points" is none'),
+        (["points", 4], {"status": "OPTIMAL"}, 'number 4 of "points" is none'),
         (["limits"], [{}], "are no lists of one length"),
         (["points", 0], 3, "hold what is no object"),
         (["starts"], [[[0]]], '"starts" are no graphs'),
@@ -323,6 +346,14 @@ def test_what_is_no_curve_file_is_refused_by_the_part_that_is_wrong(problem, who
         drawn(problem, tmp_path)
     assert words in str(error.value)
     assert not (tmp_path / ".curve-lock").exists()
+
+
+def test_a_curve_file_needs_starts_though_they_may_be_unknown(problem, whole, tmp_path):
+    content = json.loads((whole[0] / "curve.json").read_text())
+    del content["starts"]
+    (tmp_path / "curve.json").write_text(json.dumps(content))
+    with pytest.raises(mm.FormatError, match='it has no "starts"'):
+        drawn(problem, tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "[", "[" * 5000, '{"format": "mmbn_opt/curve", "format": 2}', "\x00\xff"])
