@@ -18,6 +18,12 @@ QUOTED = tomllib.loads((ROOT / "benchmarks" / "quoted.toml").read_text(encoding=
 SCRIPTS = {f"benchmarks/{entry['script']}" for entry in INDEX["benchmark"]}
 FIGURE = re.compile(r"\d[\d,.]*\d? (?:%|s|min|million|GB)(?![\w])")
 PAGES = ("README.md", "docs/reproduction.md")
+OTHERS = [
+    str(path.relative_to(ROOT))
+    for folder in (ROOT / "docs", ROOT / "docs" / "formulations")
+    for path in sorted(folder.glob("*.md"))
+    if str(path.relative_to(ROOT)) not in PAGES
+]
 
 
 def pages():
@@ -120,11 +126,39 @@ def test_every_figure_that_a_page_quotes_is_listed_with_what_makes_it(page):
     assert found <= listed, f"{page} quotes {sorted(found - listed)}; say in benchmarks/quoted.toml what makes them"
 
 
-@pytest.mark.parametrize("entry", QUOTED, ids=lambda entry: entry["by"])
+def unnamed_figures(text):
+    """The figures of each section that names nothing that could make them, by its heading."""
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    known = SCRIPTS | set(experiment_names()) | {f"examples/{path.name}" for path in (ROOT / "examples").glob("*.py")}
+    return {
+        section.partition("\n")[0]: figures
+        for section in re.split(r"^(?=##? )", prose, flags=re.MULTILINE)
+        if (figures := {match.strip() for match in FIGURE.findall(section)})
+        and not known & set(re.findall(r"[\w./-]*\w", section))
+    }
+
+
+@pytest.mark.parametrize("page", OTHERS)
+def test_a_section_with_figures_names_what_makes_them_or_they_are_listed(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    listed = {figure for entry in QUOTED if entry["page"] == page for figure in entry["quotes"]}
+    for figure in listed:
+        assert figure in text, f"{figure!r} is not on {page} any more"
+    for heading, figures in unnamed_figures(text).items():
+        assert figures <= listed, f"{page}, {heading!r}: nothing is named that makes {sorted(figures - listed)}"
+
+
+def test_a_section_without_a_name_is_found():
+    text = "# A\nIt takes 3 s.\n## B\n`benchmarks/data.py`: 4 s.\n### C\nand 5 s\n## D\n7 % of `benchmarks/dater.py`"
+    assert unnamed_figures(text) == {"# A": {"3 s"}, "## D": {"7 %"}}
+
+
+@pytest.mark.parametrize("entry", QUOTED, ids=lambda entry: f"{entry['page']} {entry['by']}")
 def test_what_makes_a_figure_is_there(entry):
     assert set(entry) == {"page", "quotes", "by"}
     by = entry["by"]
-    known = by in SCRIPTS or by in experiment_names() or by in ("mmbn-opt demo", "settings", "to be declared")
+    known = by in SCRIPTS or by in experiment_names() or by in ("mmbn-opt demo", "settings")
+    known |= by.startswith(("docs/formulations/", "tests/browser/")) and (ROOT / by).is_file()
     assert known, f"{by} is no experiment, no script of the index and no command"
 
 
