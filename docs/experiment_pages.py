@@ -12,6 +12,7 @@ from mmbn_opt.reproduction import (
     ranks_drawing,
     recorded_results,
 )
+from mmbn_opt.reproduction.results import AVERAGE
 
 __all__ = ["write_experiment_pages"]
 
@@ -51,20 +52,24 @@ def _hours(results: Results | None) -> str:
 
 def _table(experiments: Iterable[tuple[Experiment, Results | None]]) -> str:
     lines = [
-        "| experiment | source | cells with runs | runs | hours | within the intervals | beyond them |",
-        "|---|---|---:|---:|---:|---:|---:|",
+        "| experiment | source | cells | complete | not run | runs | hours | within the intervals | beyond |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for experiment, results in experiments:
         cells = {} if results is None else results.cells()
+        of_sets = [cell for (row, _), cell in cells.items() if row != AVERAGE]
         compared = [cell for cell in cells.values() if cell.paper is not None]
         within = sum(cell.why == "within the intervals" for cell in compared)
         name = (
             experiment.name if results is None else f"[{experiment.name}](_generated/experiments/{experiment.name}.md)"
         )
-        declared = len(experiment.sets) * len(experiment.methods)
+        have = (
+            set() if results is None else set(zip(results.answered["dataset"], results.answered["method"], strict=True))
+        )
+        without = sum((s, m) not in have for s in experiment.sets for m in experiment.methods)
         lines.append(
-            f"| {name} | {experiment.source} | {len(cells)} of {max(declared, len(cells))} | "
-            f"{0 if results is None else len(results.answered)} | {_hours(results)} | "
+            f"| {name} | {experiment.source} | {len(of_sets)} | {sum(c.runs >= c.planned for c in of_sets)} | "
+            f"{without} | {0 if results is None else len(results.answered)} | {_hours(results)} | "
             f"{within} | {len(compared) - within} |"
         )
     return "\n".join(lines) + "\n"

@@ -37,7 +37,7 @@ def methods_table(results: Results) -> str:
     some = [name for name in _OF_METHODS if name not in _OF_FEW or results.chosen[name].notna().any()]
     shown = [(name, MEASURES[name], _OF_METHODS[name]) for name in some]
     lines = [
-        f"Means over the {len(common)} sets that all methods with means have.\n",
+        f"{_told_of(by_set, list(compared.columns), len(common))}\n",
         f"| method | {' | '.join(words for *_, words in shown)} | proved best | missing cells at prediction |",
         f"|---|{'---:|' * len(shown)}---|---|",
     ]
@@ -56,6 +56,13 @@ def methods_table(results: Results) -> str:
     lines.append("")
     lines += [f"- {method}: {_declared(results.experiment.methods[method])}" for method in methods]
     return "\n".join(lines)
+
+
+def _told_of(by_set: pd.DataFrame, compared: list[str], common: int) -> str:
+    """What the means are over, and which methods have none since they have runs on few sets."""
+    over = "Of the one set that all methods have" if common == 1 else f"Means over the {common} sets that all have"
+    few = [f"{name} ({int(by_set[name].notna().sum())})" for name in by_set if name not in compared]
+    return f"{over}." if not few else f"{over} but those with runs on few sets, which have no means: {', '.join(few)}."
 
 
 def _declared(method: Method) -> str:

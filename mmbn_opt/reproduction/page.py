@@ -125,7 +125,7 @@ def markdown_grid(results: Results) -> str:
         told = [_of_grid(own.get(column), whole, results.digits(column)) for column in columns]
         lines.append(f"| {row} | {' | '.join(told)} | {whole} |")
     reason = results.experiment.why.get("*")
-    return "\n".join(lines) + ("" if reason is None else f"\n\nNo figures of a paper stand beside these: {reason}.")
+    return "\n".join(lines) + ("" if reason is None else f"\n\nBeside the paper: {reason}.")
 
 
 def _of_grid(cell: Cell | None, whole: int, digits: int) -> str:
@@ -187,7 +187,8 @@ def _of_paper(cell: Cell, digits: int) -> str:
 
 
 def _difference(cell: Cell, digits: int) -> str:
-    return "-" if cell.paper is None else f"{cell.difference:+.{digits}f}"
+    # Adding 0.0 takes the sign of a zero.
+    return "-" if cell.paper is None else f"{round(cell.difference, digits) + 0.0:+.{digits}f}"
 
 
 def _runs(cell: Cell) -> str:

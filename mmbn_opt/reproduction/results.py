@@ -220,7 +220,7 @@ class Results:
 
     def _why(self, dataset: str, method: str, cell: Cell) -> str:
         if cell.paper is None:
-            return "not in the paper"
+            return "in the paper's average" if (AVERAGE, method) in self.experiment.paper else "not in the paper"
         reach = float(np.nansum([cell.half, cell.paper.half or 0.0]))
         if abs(cell.difference) <= reach + 0.5 * 10.0 ** -self.digits(method):
             return "within the intervals"

@@ -111,9 +111,9 @@ def widely_run(table: pd.DataFrame) -> pd.DataFrame:
 def standing(found: Friedman) -> list[str]:
     """What Friedman's test says, in lines."""
     told = [f"{name} {rank:.2f}" for name, rank in found.ranks.items()]
-    groups = [" = ".join(group) for group in found.groups]
+    groups = [", ".join(group) if len(group) <= 3 else f"{group[0]} to {group[-1]}" for group in found.groups]
     return [
         f"mean ranks on {found.sets} sets: {', '.join(told)}",
         f"Friedman p = {found.p_value:.3g}; ranks closer than {found.critical_difference:.2f} (Nemenyi, 95 %) are not "
-        f"told apart: {'; '.join(groups) or 'none'}",
+        f"told apart: {'; '.join(groups) or 'none'} (in the order of the ranks)",
     ]

@@ -256,7 +256,7 @@ def test_without_figures_of_a_paper_cells_are_a_grid_and_methods_come_first():
     assert lines[2] == "| set | NB | TAN | runs a cell |"
     assert re.fullmatch(r"\| corral \| - \| 80\.00 ± [\d.]+ \(1 of 5\) \| 5 \|", lines[4])
     assert lines[5] == "| iris | 90.00 ± 0.00 | - | 5 |"
-    assert "No figures of a paper stand beside these: it draws curves." in page
+    assert "Beside the paper: it draws curves." in page
 
 
 def test_wins_are_counted_by_folds_and_by_test_rows():
@@ -285,7 +285,7 @@ def test_a_method_that_was_only_begun_does_not_take_the_sets_of_the_others_away(
     assert ranks_of(results).sets == 3
     page = markdown_page(results)
     assert "- not ranked, since they have runs on few sets: SM" in page
-    assert "Means over the 3 sets that all methods with means have." in page
+    assert "Means over the 3 sets that all have but those with runs on few sets, which have no means: SM (1)." in page
     assert "| TAN | 86.67 | - |" in page
     assert "| SM | - | - |" in page
 
