@@ -30,7 +30,7 @@ def recorded_results(experiment: Experiment, folder: str | Path) -> Results | No
         If a file there is no table of results.
     """
     frames: list[pd.DataFrame] = []
-    found: set[str] = set()
+    found: dict[str, set[str]] = {label: set() for label in experiment.methods}
     source: Experiment | None = experiment
     while source is not None:
         path = Path(folder) / f"{source.name}.csv"
@@ -44,10 +44,10 @@ def recorded_results(experiment: Experiment, folder: str | Path) -> Results | No
             runs = Results.read(source, path).frame
             for label, method in experiment.methods.items():
                 same = [name for name, other in source.methods.items() if other == method]
-                if label not in found and same:
-                    part = runs[(runs["method"] == same[0]) & runs["dataset"].isin(split_alike)]
+                if same:  # runs of the nearest declaration that has any of a set
+                    part = runs[(runs["method"] == same[0]) & runs["dataset"].isin(set(split_alike) - found[label])]
                     frames += [part.assign(method=label)] if len(part) else []
-                    found |= {label} if len(part) else set()
+                    found[label] |= set(part["dataset"])
         source = None if source.like is None else load_experiment(source.like)
     if not frames:
         return None

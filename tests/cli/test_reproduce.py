@@ -229,6 +229,7 @@ def _children_of(out: Path) -> list[bytes]:
 def test_all_experiments_at_the_quick_level_killed_once_and_resumed(tmp_path):
     out = tmp_path / "out"
     everything = ("--all", "--quick", "--jobs", 2, "--out", out)
+    began = _processor_seconds()
     process = subprocess.Popen(command(*everything), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
         if line.startswith("[9/"):
@@ -241,11 +242,19 @@ def test_all_experiments_at_the_quick_level_killed_once_and_resumed(tmp_path):
     done = subprocess.run(command(*everything), capture_output=True, text=True, timeout=1500, check=False)
     assert done.returncode == 0, done.stderr
     assert {name: (out / "runs" / name).stat().st_mtime_ns for name in kept} == kept
+    # A quarter of an hour on two cores, which do other work as well perhaps.
+    assert _processor_seconds() - began <= 2 * 15 * 60
     for name in experiment_names():
         frame = pd.read_csv(out / name / "results.csv")
         assert (frame["outcome"] == "ANSWERED").any(), name
         assert f"== {name}: " in done.stderr
         assert (out / name / "table.md").read_text(encoding="utf-8").startswith("# ")
+
+
+def _processor_seconds() -> float:
+    """Of all processes that were started here, and by those, and that have ended."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
 
 
 def test_a_place_that_cannot_be_written_is_told(mine, tmp_path, capsys, monkeypatch):

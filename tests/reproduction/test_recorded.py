@@ -100,6 +100,18 @@ def test_runs_of_another_declaration_count_where_the_method_is_the_same():
     assert recorded_results(replace(mine, splits=replace(mine.splits, seed=1)), KEPT) is None
 
 
+def test_own_runs_on_some_sets_leave_the_others_to_the_declaration_that_is_leant_on(tmp_path):
+    mine = tmp_path / "guo2005-figure7.csv"
+    theirs = pd.read_csv(KEPT / "guo2005-figure6.csv")
+    theirs = theirs[(theirs["method"] == "M2BN") & theirs["dataset"].isin(["iris", "vote"])]
+    theirs.to_csv(tmp_path / "guo2005-figure6.csv", index=False)
+    theirs[theirs["dataset"] == "vote"].assign(accuracy=0.5).to_csv(mine, index=False)
+    frame = recorded_results(load_experiment("guo2005-figure7"), tmp_path).frame
+    assert set(frame["dataset"]) == {"iris", "vote"}
+    assert len(frame) == len(theirs)
+    assert (frame["accuracy"] == 0.5).to_numpy().tolist() == (frame["dataset"] == "vote").to_numpy().tolist()
+
+
 def test_runs_on_whole_rows_do_not_count_where_cells_are_taken_out():
     whole = recorded_results(load_experiment("pernkopf2012-table1"), KEPT)
     assert "NB-ML" in set(whole.answered["method"])
