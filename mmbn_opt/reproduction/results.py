@@ -181,7 +181,7 @@ class Results:
             return cells
         methods = list(dict.fromkeys(method for _, method in cells))
         common = [s for s in self.experiment.sets if s not in told and all((s, m) in cells for m in methods)]
-        reason = f"{self.experiment.why.get('*', 'open')} ({len(common)} here)"
+        reason = f"{self.experiment.why.get('*', 'open')} ({len(common)} sets here)"
         return cells | {
             (AVERAGE, m): Cell(
                 float(np.mean([cells[s, m].ours for s in common])), float("nan"), sum(cells[s, m].runs for s in common),

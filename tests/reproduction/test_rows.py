@@ -247,7 +247,7 @@ def test_times_are_told_in_per_cent_of_a_column_and_averages_leave_out_what_the_
         ("iris", "TAN-CMI"): 25.0, ("iris", "TAN-CR"): 100.0, ("mnist-14x14", "TAN-CMI"): 10.0,
         ("mnist-14x14", "TAN-CR"): 100.0, ("average", "TAN-CMI"): 25.0, ("average", "TAN-CR"): 100.0,
     }  # fmt: skip
-    assert found["average", "TAN-CMI"].why.endswith("(1 here)")
+    assert found["average", "TAN-CMI"].why.endswith("(1 sets here)")
 
 
 def test_runs_whose_time_is_told_are_runs_of_their_own():

@@ -356,5 +356,5 @@ def test_where_the_paper_tells_averages_ours_are_over_the_sets_that_all_methods_
     ours = cells["average", "NB-ML"]
     assert ours.ours == pytest.approx(85.0)
     assert (ours.runs, ours.planned, ours.paper.value) == (2, 10, 83.82)
-    assert ours.why.endswith("(2 here)")
+    assert ours.why.endswith("(2 sets here)")
     assert cells["average", "NB-CL"].ours == pytest.approx(91.0)
