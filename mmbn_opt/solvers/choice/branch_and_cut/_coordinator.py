@@ -31,7 +31,7 @@ PACKET_BOXES, MOST_PACKET_BOXES = 16, 1000
 AHEAD = 1.5
 """Packets that are out at most, as a multiple of those that can be worked on."""
 
-MOST_RECIPES = 4096
+MOST_RECIPES = 32_768
 """Boxes of which is kept how to make the rows that they start from; all others start from the rows of the root."""
 
 ANSWER_SEC = 0.3

@@ -20,7 +20,7 @@ from ._recipes import Recipe
 
 __all__ = ["Frontier", "Waiting"]
 
-RECIPES = 128
+RECIPES = 256
 """So many boxes at most take with them how to make the rows that they start from, where many go at once."""
 
 Waiting = tuple[float, int, int, Family]
