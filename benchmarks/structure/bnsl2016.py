@@ -7,7 +7,8 @@
 
 ``run`` rebuilds the instances whose data are at hand (data_rows_score-ess-parents), holds the number of parent sets
 against the published one and solves each, those that were solved soonest first; a row a case is appended, and what is
-in the file already is not run again. ``--minutes`` ends it after so many processor minutes. ``files`` does the same
+in the file already is not run again unless it is open and ``--limit`` is larger than it was; then its last row counts.
+``--minutes`` ends it after so many processor minutes. ``files`` does the same
 with the .jkl files. ``table`` counts what was solved in which time, ``draw`` makes a picture of it.
 
 Seconds are processor seconds of one thread from the scores to the certificate; scoring is not counted, as published.
@@ -129,13 +130,11 @@ def warm_up() -> None:
             mm.solve(mm.LocalScoreStructure(scores), solver)
 
 
-def append(out: Path, rows: Any, minutes: float) -> None:
+def append(out: Path, rows: Any, minutes: float, limit: float) -> None:
     """Write one row after another while there is time."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    done: set[str] = set()
-    if out.exists():
-        with out.open(newline="") as stream:
-            done = {row["instance"] for row in csv.DictReader(stream)}
+    known = ours(out) if out.exists() else {}
+    done = {name for name, row in known.items() if row["status"] != "LIMIT" or float(row["limit"]) >= limit}
     warm_up()
     began, left = time.process_time(), []
     with out.open("a", newline="") as stream:
@@ -181,7 +180,7 @@ def one_file(path: Path, solver: str, limit: float) -> dict[str, Any]:
 
 
 def ours(out: Path) -> dict[str, dict[str, str]]:
-    """What was measured."""
+    """What was measured, of each instance the last row."""
     with out.open(newline="") as stream:
         return {row["instance"]: row for row in csv.DictReader(stream)}
 
@@ -213,8 +212,10 @@ def _table(folder: Path, out: Path, *, built: bool) -> None:
     for label, seconds in found.items():
         counts = [str(sum(s <= limit for s in seconds)) for limit in LIMITS]
         if label == "mmbn_opt":
-            limit_here = max(float(r["limit"] or 0) for r in ours(out).values())
-            counts = [c if limit <= limit_here else "not run" for c, limit in zip(counts, LIMITS, strict=True)]
+            open_limits = [float(r["limit"]) for r in ours(out).values() if r["status"] == "LIMIT"]
+            for place, limit in enumerate(LIMITS):
+                if left := sum(ran < limit for ran in open_limits):
+                    counts[place] += f", {left} not run so long"
         print(f"| {label} | " + " | ".join(counts) + " |")
 
 
@@ -252,7 +253,7 @@ def main() -> None:
         cases = [
             (row["instance"], lambda row=row: one_instance(given.data, row, given.solver, given.limit)) for row in rows
         ]
-        append(given.out, cases, given.minutes)
+        append(given.out, cases, given.minutes, given.limit)
     elif given.what == "files":
         paths = sorted((given.data / "scores").glob("*.jkl.gz"), key=lambda path: path.stat().st_size)
         files = [
@@ -260,7 +261,7 @@ def main() -> None:
             for path in paths
             if path.name.startswith(prefixes)
         ]
-        append(given.out, files, given.minutes)
+        append(given.out, files, given.minutes, given.limit)
     elif given.what == "table":
         table(given.data, given.out)
     else:
