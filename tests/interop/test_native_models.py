@@ -22,13 +22,18 @@ from tests.mof_reader import Mof
 CONSTRAINED = "constrained"
 
 
-@pytest.fixture(scope="module", params=["corral", "car", CONSTRAINED, "scores"])
+@pytest.fixture(
+    scope="module", params=["corral", "car", CONSTRAINED, "scores", pytest.param("all of car", marks=pytest.mark.slow)]
+)
 def problem(request):
     """A problem, with or without side constraints."""
     if request.param == "scores":
         return mm.LocalScoreStructure({
             "a, b": [(-10.5, ()), (-8.25, ("c", "d"))], "c": [(-3.0, ()), (-1.0, ("a, b",))], "d": [(-2.0, ())],
         })  # fmt: skip
+    if request.param == "all of car":
+        data = mm.prepare(mm.load_dataset("car"), "class").data
+        return mm.SoftMarginStructure(data, max_parents=2, gamma=mm.log_odds(0.9)).with_constraints(mm.MaxEdges(6))
     frame = mm.load_dataset("car" if request.param == "car" else "corral")
     data = mm.prepare(frame.sample(120, random_state=0) if request.param == "car" else frame, "class").data
     if request.param == "car":
@@ -178,12 +183,13 @@ def test_names_say_what_columns_and_rows_are(problem):
     assert all(name.endswith("]") for name in (*program.column_names, *program.row_names))
     if isinstance(problem, mm.SoftMarginStructure):
         margins = [name for name in program.row_names if name.startswith("margin[")]
-        assert len(margins) == problem.merged.n_samples
+        assert len(margins) == problem.merged.n_samples * (problem.data.target.cardinality - 1)
         row, own, rival = margins[0].removeprefix("margin[row ").replace(" vs ", ", ").rstrip("]").split(", ")
         data = problem.data
         assert data.target.states[int(data.target_codes[int(row)])] == type(data.target.states[0])(own) != rival
-        assert "order[A0]" in program.column_names
-        assert any(name.startswith("order[A0 -> ") for name in program.row_names)
+        first = problem.node_names[0]
+        assert f"order[{first}]" in program.column_names
+        assert any(name.startswith(f"order[{first} -> ") for name in program.row_names)
     highs = problem.to_highspy()
     assert [highs.getColName(k)[1] for k in range(3)] == list(program.column_names[:3])
 
