@@ -61,7 +61,7 @@ def methods_table(results: Results) -> str:
 def _told_of(by_set: pd.DataFrame, compared: list[str], common: int) -> str:
     """What the means are over, and which methods have none since they have runs on few sets."""
     over = "Of the one set that all methods have" if common == 1 else f"Means over the {common} sets that all have"
-    few = [f"{name} ({int(by_set[name].notna().sum())})" for name in by_set if name not in compared]
+    few = [f"{name} ({int(by_set[name].notna().sum())} of {len(by_set)})" for name in by_set if name not in compared]
     return f"{over}." if not few else f"{over} but those with runs on few sets, which have no means: {', '.join(few)}."
 
 

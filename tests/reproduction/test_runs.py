@@ -285,7 +285,9 @@ def test_a_method_that_was_only_begun_does_not_take_the_sets_of_the_others_away(
     assert ranks_of(results).sets == 3
     page = markdown_page(results)
     assert "- not ranked, since they have runs on few sets: SM" in page
-    assert "Means over the 3 sets that all have but those with runs on few sets, which have no means: SM (1)." in page
+    assert (
+        "Means over the 3 sets that all have but those with runs on few sets, which have no means: SM (1 of 3)." in page
+    )
     assert "| TAN | 86.67 | - |" in page
     assert "| SM | - | - |" in page
 
