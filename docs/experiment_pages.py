@@ -1,5 +1,6 @@
 """Pages of the papers' tables, made from the declarations and from the runs that are kept; no cell without its run."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -66,9 +67,11 @@ def _table(experiments: Iterable[tuple[Experiment, Results | None]]) -> str:
         have = (
             set() if results is None else set(zip(results.answered["dataset"], results.answered["method"], strict=True))
         )
+        # The name says whose it is.
+        source = re.sub(r"^.*?\b\d{4}, (?=\w)", "", experiment.source)
         without = sum((s, m) not in have for s in experiment.sets for m in experiment.methods)
         lines.append(
-            f"| {name} | {experiment.source} | {len(of_sets)} | {sum(c.runs >= c.planned for c in of_sets)} | "
+            f"| {name} | {source} | {len(of_sets)} | {sum(c.runs >= c.planned for c in of_sets)} | "
             f"{without} | {0 if results is None else len(results.answered)} | {_hours(results)} | "
             f"{within} | {len(compared) - within} |"
         )

@@ -173,6 +173,9 @@ def _splits(entry: dict[str, Any]) -> Splits:
     _of_kind("splits.sizes", entry.get("sizes", []), list, "a list of numbers of rows")
     for size in entry.get("sizes", []):
         whole("splits.sizes", size, 1)
+    _texts("splits.given", entry.get("given", []))
+    for name in entry.get("given", []):
+        choice_of("splits.given", name, list(entry.get("train_rows", {})))
     for key in ("apart", "in_order"):
         _of_kind(f"splits.{key}", entry.get(key, False), bool, "true or false")
     return Splits(**entry)

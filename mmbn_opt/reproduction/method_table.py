@@ -20,7 +20,7 @@ _OF_METHODS = {
 _OF_FEW = ("edges", "rules")
 """A table in which no method has these has no column of them."""
 _SUMMED_OUT = "summed out"
-_A_STATE_OR = "a state, or summed out where no training row had one"
+_A_STATE_OR = "a state, else summed out"
 
 
 def methods_table(results: Results) -> str:

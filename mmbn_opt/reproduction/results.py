@@ -204,7 +204,7 @@ class Results:
         if splits.sizes:
             every = splits.draws * (1 if splits.apart else len(splits.sizes))
         else:
-            every = splits.draws if dataset in splits.train_rows else splits.folds
+            every = splits.draws_of(dataset) if dataset in splits.train_rows else splits.folds
         return every if self.experiment.n_splits is None else min(every, self.experiment.n_splits)
 
     def _half(self, measure: str, runs: pd.DataFrame, values: Any) -> float:

@@ -37,6 +37,8 @@ class Splits:
         taken, else rows are drawn, classes in proportion.
     draws : int
         How often such rows are drawn.
+    given : sequence of str
+        Sets of `train_rows` that come with that split, so that there is one, whatever `draws` says.
     sizes : sequence of int
         Instead of folds: training sets of so many rows, `draws` of each size, disjoint and with more than one class
         where that can be; all other rows are held out. Of labelled sequences so many sequences.
@@ -68,6 +70,7 @@ class Splits:
     apart: bool = False
     seed: int = 0
     in_order: bool = False
+    given: Sequence[str] = ()
 
     def of(self, table: Table, *, complete_only: bool = False) -> list[Split]:
         """(training rows, test rows) of every split of a table, as numbers of its rows.
@@ -96,7 +99,7 @@ class Splits:
             found = [split for part in parts for split in part]
         elif wanted is not None and table.sequences is None:
             _enough(table.name, len(kept), wanted + 1)
-            found = self._drawn(labels, wanted)
+            found = self._drawn(labels, wanted)[: self.draws_of(table.name)]
         else:
             folds = self._folds(table, kept)
             own = [folds == one if self.learn == "one" else folds != one for one in np.unique(folds)]
@@ -105,7 +108,18 @@ class Splits:
 
     def is_cross_validated(self, name: str) -> bool:
         """Whether the spread of the splits tells how sure the mean is; with one test part its size does."""
-        return bool(self.sizes) or name not in self.train_rows or self.draws > 1
+        return bool(self.sizes) or name not in self.train_rows or self.draws_of(name) > 1
+
+    def draws_of(self, name: str) -> int:
+        """How often rows of a set are drawn.
+
+        Examples
+        --------
+        >>> splits = Splits(train_rows={"a": 10, "b": 10}, draws=5, given=["b"])
+        >>> splits.draws_of("a"), splits.draws_of("b")
+        (5, 1)
+        """
+        return 1 if name in self.given else self.draws
 
     def size_of(self, split: int) -> int:
         """How many rows, or sequences, the training set of a split has, where sizes are given."""

@@ -84,6 +84,7 @@ def test_a_file_of_ones_own_is_an_experiment(tmp_path):
         (SMALL.replace("{ kind", "{ sort"), "methods.NB has no kind"),
         (SMALL + "[splits]\nfolds = 1\n", "splits.folds must be a whole number >= 2, got 1"),
         (SMALL + "[splits]\nfold = 5\n", "splits.fold is unknown"),
+        (SMALL + '[splits]\ngiven = ["iris"]\n', "splits.given must be one of"),
         (SMALL + '[splits]\nlearn = "two"\n', "splits.learn must be one of 'all but one', 'one', got 'two'"),
         (SMALL + '[splits]\ntrain_rows = { iris = "half" }\n', "splits.train_rows.iris must be a whole number >= 1"),
         (SMALL + "[quick]\nsets = 3\n", "quick.sets must be a list of texts, got 3"),

@@ -121,6 +121,12 @@ def test_runs_on_whole_rows_do_not_count_where_cells_are_taken_out():
     assert recorded_results(replace(other, patterns=7), KEPT) is None
 
 
+def test_a_set_that_comes_with_its_split_has_all_of_its_runs_after_one():
+    cells = recorded_results(load_experiment("guo2018-table9"), KEPT).cells()
+    assert (cells["segmentation", "CMM"].runs, cells["segmentation", "CMM"].planned) == (1, 1)
+    assert (cells["sonar", "CMM"].runs, cells["sonar", "CMM"].planned) == (10, 10)
+
+
 def test_the_tests_of_a_table_stand_on_its_page():
     results = recorded_results(load_experiment("guo2018-table10"), KEPT)
     text = markdown_page(results)

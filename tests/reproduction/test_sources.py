@@ -151,6 +151,8 @@ def test_the_split_that_the_data_come_with_is_taken_where_it_has_the_wanted_size
     [(drawn, _)] = Splits(train_rows={"mofn-3-7-10": 400}).of(table)
     assert len(drawn) == 400
     assert drawn.tolist() != list(range(400))
+    assert len(Splits(train_rows={"mofn-3-7-10": 400}, draws=3).of(table)) == 3
+    assert len(Splits(train_rows={"mofn-3-7-10": 400}, draws=3, given=["mofn-3-7-10"]).of(table)) == 1
 
 
 def test_rows_with_missing_cells_are_left_out_where_that_is_asked_for():
