@@ -43,8 +43,6 @@ class Proved:
         self.program = program
         self.offsets = program.offsets.astype(np.intp)
         self.bits = pack_bits(program.parents)
-        roots = np.full(program.n_nodes, -1) if program.root_columns is None else program.root_columns
-        self.roots = roots.astype(np.intp)
         self.overstated = 0.0
         self.best: Incumbent | None = None
         self.boxes: dict[int, list] = {}
@@ -62,7 +60,7 @@ class Proved:
         return min([value for value, _ in self.boxes.values()] + [self.closed]) + self.constant
 
     def _settle(self, allowed: np.ndarray) -> bool:
-        return settle(allowed, self.offsets, self.bits, self.roots, self.program.side)
+        return settle(allowed, self.offsets, self.bits, *self.program.hanging, self.program.side)
 
     def _claim(self, claimed: float, proved: float) -> None:
         if proved != math.inf:

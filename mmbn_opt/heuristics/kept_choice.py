@@ -38,10 +38,11 @@ def kept_choice(
     """
     offsets = candidates.offsets
     bits, roots = pack_bits(parent_matrix(candidates)), np.full(candidates.n_nodes, -1, dtype=np.intp)
+    ranks = np.arange(candidates.n_nodes)
     allowed = np.ones(candidates.n_columns, dtype=bool)
-    if not settle(allowed, offsets, bits, roots, side):
-        return None
     turns = 0
+    if not settle(allowed, offsets, bits, roots, ranks, side):
+        return None
     for node in np.argsort(-np.maximum.reduceat(preference, offsets[:-1]), kind="stable"):
         first, last = offsets[node], offsets[node + 1]
         while True:
@@ -52,11 +53,11 @@ def kept_choice(
             box = allowed.copy()
             box[first:last] = False
             box[column] = True
-            if settle(box, offsets, bits, roots, side):
+            if settle(box, offsets, bits, roots, ranks, side):
                 allowed = box
                 break
             turns += 1
             allowed[column] = False
-            if turns > MOST_TURNS or not settle(allowed, offsets, bits, roots, side):
+            if turns > MOST_TURNS or not settle(allowed, offsets, bits, roots, ranks, side):
                 return None
     return np.flatnonzero(allowed).astype(np.intp)

@@ -74,7 +74,7 @@ def tree_header(formulation: Formulation, program: ChoiceProgram, settings: Mapp
         "problem": problem,
         **own,
         "candidates": [columns[a:b] for a, b in pairwise(program.offsets.tolist())],
-        "root_columns": None if program.root_columns is None else program.root_columns.tolist(),
+        "root_columns": None if program.root_columns is None or program.turning_cost else program.root_columns.tolist(),
         "side": None if program.side is None else _side(program.side),
         "costs": program.c.tolist() if program.c.any() else None,
         "offset": program.offset,

@@ -14,12 +14,20 @@ __all__ = ["cluster_row", "pack_bits", "propagate", "settle", "split_box"]
 Bits = NDArray[np.uint64]
 
 
-def cluster_row(members: BoolArray, owner: NDArray[np.intp], parents: BoolArray) -> BoolArray:
+def cluster_row(
+    members: BoolArray, owner: NDArray[np.intp], parents: BoolArray, roots: NDArray[np.intp], ranks: NDArray[np.intp]
+) -> BoolArray:
     """Columns that give a member of a node set its parents from outside: in an acyclic choice at least one is 1.
 
-    `owner` is the node of each column, `parents` the parents in each column.
+    `owner` is the node of each column, `parents` the parents in each column. Where trees hang from their node of least
+    rank (`ChoiceProgram.root_columns`) the root columns of members above the least rank among them are left out: the
+    tree of a member of least rank hangs from that one, or is entered from outside, or its root is one without a root
+    column.
     """
     row: BoolArray = members[owner] & ~(parents & members).any(axis=1)
+    rooted = members & (roots >= 0)
+    if rooted.any():
+        row[roots[rooted & (ranks > ranks[members].min())]] = False
     return row
 
 
@@ -33,11 +41,13 @@ def pack_bits(parents: BoolArray) -> Bits:
 
 
 @kernel(nogil=True)
-def propagate(allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, roots: NDArray[np.intp]) -> bool:
+def propagate(
+    allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, roots: NDArray[np.intp], ranks: NDArray[np.intp]
+) -> bool:
     """Take away columns that close a cycle with edges common to all columns of their nodes; False if none is left.
 
     `allowed` is changed in place; `bits` are the parents of each column in words. Where ``roots[t] >= 0``, node t may
-    not take that column above a smaller node (`ChoiceProgram.root_columns`).
+    not take that column above a node of smaller rank (`ChoiceProgram.root_columns`).
     """
     nodes = len(offsets) - 1
     n_words = bits.shape[1]
@@ -75,18 +85,19 @@ def propagate(allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, roots: 
                             break
         for top in range(nodes):
             k = roots[top]
-            if k >= 0 and allowed[k] and _root_of_smaller(top, k, allowed, offsets, bits, below[top]):
+            if k >= 0 and allowed[k] and _root_of_smaller(top, k, allowed, offsets, bits, ranks, below[top]):
                 changed = True
     return True
 
 
 def settle(
-    allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, roots: NDArray[np.intp], side: SideConstraints | None
-) -> bool:
+    allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, roots: NDArray[np.intp], ranks: NDArray[np.intp],
+    side: SideConstraints | None,
+) -> bool:  # fmt: skip
     """`propagate`, and what side constraints take away, until nothing more goes; False if no choice is left."""
     went = True
     while went:
-        if not propagate(allowed, offsets, bits, roots):
+        if not propagate(allowed, offsets, bits, roots, ranks):
             return False
         if side is None:
             return True
@@ -98,19 +109,21 @@ def settle(
 
 @kernel(nogil=True)
 def _root_of_smaller(
-    top: int, root: int, allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, below: Bits
+    top: int, root: int, allowed: BoolArray, offsets: NDArray[np.intp], bits: Bits, ranks: NDArray[np.intp], below: Bits
 ) -> bool:
-    """Keep smaller nodes from under `top` as a root: its root column goes, or columns that would hang them there."""
+    """Keep nodes of smaller rank from under `top` as a root: its root column goes, or columns that hang them there."""
     one = np.uint64(1)
-    for i in range(top):
-        if (below[i >> 6] >> np.uint64(i & 63)) & one:
+    for i in range(len(ranks)):
+        if ranks[i] < ranks[top] and (below[i >> 6] >> np.uint64(i & 63)) & one:
             allowed[root] = False
             return True
     for k in range(offsets[top], offsets[top + 1]):
         if allowed[k] and k != root:
             return False
     gone = False
-    for i in range(top):
+    for i in range(len(ranks)):
+        if ranks[i] >= ranks[top]:
+            continue
         for k in range(offsets[i], offsets[i + 1]):
             if allowed[k]:
                 hangs = (bits[k, top >> 6] >> np.uint64(top & 63)) & one != 0
@@ -130,6 +143,7 @@ def split_box(
     offsets: NDArray[np.intp],
     bits: Bits,
     roots: NDArray[np.intp],
+    ranks: NDArray[np.intp],
     boxes: BoolArray,
 ) -> BoolArray:
     """Boxes in which `node` takes one of `columns` each, propagated; which of them are not empty."""
@@ -138,5 +152,5 @@ def split_box(
         boxes[b] = allowed
         for k in range(offsets[node], offsets[node + 1]):
             boxes[b, k] = k == columns[b]
-        alive[b] = propagate(boxes[b], offsets, bits, roots)
+        alive[b] = propagate(boxes[b], offsets, bits, roots, ranks)
     return alive

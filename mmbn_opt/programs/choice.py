@@ -109,7 +109,16 @@ class ChoiceProgram:
     root_columns : int array (n_nodes,) or None
         Of each node the column that makes it the root of a tree, or -1. Given where trees are worth the same from
         whichever node they hang: a solver may then leave out choices in which a node takes that column and a node
-        of smaller number descends from it, since the tree that hangs from its smallest node is as good.
+        of smaller rank descends from it, since the tree that hangs from its node of least rank is as good.
+    root_ranks : int array (n_nodes,) or None
+        Ranks of the nodes for that; None: their numbers. Of nodes that share a rank any may be the root.
+    spare_columns : bool array (n_columns,) or None
+        With root columns: columns of one more node, that of all trees' columns, without which a solver may do beside.
+        Each names one or two neighbours of a tree, which have no parents then; the tree that hangs from one of them by
+        its root column is as good.
+    turning_cost : float
+        By how much at most a choice that is left out can be better than the one that stands for it. A solver that
+        leaves choices out adds it to what it proves.
     side : SideConstraints or None
         What a choice has to keep besides being acyclic.
     primal_heuristic : PrimalHeuristic or None
@@ -140,6 +149,9 @@ class ChoiceProgram:
     offset: float = 0.0
     column_names: tuple[str, ...] = ()
     root_columns: NDArray[np.intp] | None = None
+    root_ranks: NDArray[np.intp] | None = None
+    spare_columns: NDArray[np.bool_] | None = None
+    turning_cost: float = 0.0
     side: SideConstraints | None = None
     primal_heuristic: PrimalHeuristic | None = None
 
@@ -189,6 +201,18 @@ class ChoiceProgram:
     def owner(self) -> NDArray[np.intp]:
         """Node of every column, shape (n_columns,)."""
         return np.repeat(np.arange(self.n_nodes), np.diff(self.offsets))
+
+    @cached_property
+    def hanging(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Root column of every node, -1 for none, and its rank."""
+        numbers = np.arange(self.n_nodes)
+        roots = np.full(self.n_nodes, -1) if self.root_columns is None else self.root_columns
+        ranks = numbers if self.root_ranks is None else self.root_ranks
+        return roots.astype(np.intp), ranks.astype(np.intp)
+
+    def hung_anyhow(self) -> Self:
+        """The same program, of which no choice may be left out for another one."""
+        return replace(self, root_columns=None, root_ranks=None, spare_columns=None, turning_cost=0.0)
 
     @property
     def size(self) -> ProgramSize:

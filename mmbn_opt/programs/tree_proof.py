@@ -25,6 +25,7 @@ from mmbn_opt.programs.tree_log import TreeLog
 from mmbn_opt.programs.tree_pieces import AsksPieces
 from mmbn_opt.programs.tree_records import Kind
 from mmbn_opt.programs.tree_rows import TreeRows
+from mmbn_opt.programs.turned_trees import best_turned
 
 __all__ = ["Children", "TreeProof"]
 
@@ -35,7 +36,8 @@ EMPTY_SHARE = 1e-7
 class TreeProof(AsksPieces):
     """The box that one searcher looks at, and what it proves of it; in loss form (see `mmbn_opt.programs.lagrangian`).
 
-    The objective of the program is ``loss + constant``.
+    The objective of the program is ``loss + constant``. Choices that the program lets a solver leave out are left out:
+    they may be better than what is proved by its `turning_cost`.
 
     Parameters
     ----------
@@ -61,8 +63,6 @@ class TreeProof(AsksPieces):
         self._program = program
         self.offsets = program.offsets.astype(np.intp)
         self.bits = pack_bits(program.parents)
-        roots = np.full(program.n_nodes, -1) if program.root_columns is None else program.root_columns
-        self.roots = roots.astype(np.intp)
         self.n_groups = len(upper)
         self.constant = program.offset - float(upper.sum())
         self._rise = np.empty(program.n_columns)
@@ -77,7 +77,9 @@ class TreeProof(AsksPieces):
 
     def _settle(self, allowed: BoolArray) -> bool:
         """Take away what no acyclic choice of a box that keeps the side constraints can have; False if none is left."""
-        return settle(allowed, self.offsets, self.bits, self.roots, self._program.side)
+        if self._program.spare_columns is not None:
+            allowed &= ~self._program.spare_columns
+        return settle(allowed, self.offsets, self.bits, *self._program.hanging, self._program.side)
 
     def _tell(self) -> None:
         """Let the ledger know what the current box is worth."""
@@ -197,6 +199,13 @@ class TreeProof(AsksPieces):
             self._notes.file(Kind.BRANCHING, (slots, lam), bound, hub)
         return found[1]
 
+    def settle_turned(self) -> list[NDArray[np.intp]]:
+        """Let the current box, of one choice, be worth what the best is of those left out for it; which these are."""
+        turned, least = best_turned(self._program, np.flatnonzero(self.allowed))
+        if turned:
+            self._raise(least - self.constant)
+        return turned
+
     @property
     def rise(self) -> FloatArray:
         """What each column costs above the last bound proved here."""
@@ -236,7 +245,7 @@ class TreeProof(AsksPieces):
         first, last = self.offsets[node], self.offsets[node + 1]
         columns = first + np.flatnonzero(self.allowed[first:last])
         boxes = np.empty((len(columns), len(self.allowed)), dtype=bool)
-        alive = split_box(self.allowed, columns, node, self.offsets, self.bits, self.roots, boxes)
+        alive = split_box(self.allowed, columns, node, self.offsets, self.bits, *self._program.hanging, boxes)
         side = self._program.side
         if side is not None and not side.idle(self.allowed):
             alive = np.array([bool(a) and self._settle(box) for a, box in zip(alive, boxes, strict=True)], dtype=bool)
@@ -344,11 +353,6 @@ class TreeProof(AsksPieces):
     def counts(self) -> dict[str, int]:
         """What was done so far."""
         return self.ledger.counts
-
-    @property
-    def closed(self) -> float:
-        """Least value of what is closed."""
-        return self.ledger.closed
 
     @property
     def bound(self) -> float:

@@ -169,7 +169,7 @@ class TreeRows:
 
     def set_cluster(self, slot: int, members: BoolArray) -> None:
         """Row of a cluster, from the parents."""
-        row = cluster_row(members, self._program.owner, self._program.parents)
+        row = cluster_row(members, self._program.owner, self._program.parents, *self._program.hanging)
         self._set(slot, row, 1.0, kind="cluster", nodes=np.flatnonzero(members).tolist())
 
     def set_program(self, slot: int, number: int) -> None:

@@ -31,7 +31,10 @@ class Boxes:
             return self._side.row(*said["row"])
         if said["kind"] == "cluster" and said["nodes"]:
             members = np.isin(np.arange(self._c + 1), said["nodes"])
-            return (members[self.owner] & ~(self.parents & members).any(axis=1)).astype(np.float64), 1.0, 1.0
+            row = (members[self.owner] & ~(self.parents & members).any(axis=1)).astype(np.float64)
+            # The tree of the smallest member hangs from that one if from any of them, or its root has no class.
+            row[[root for root in self._roots[np.flatnonzero(members)[1:]].tolist() if root >= 0]] = 0.0
+            return row, 1.0, 1.0
         given = np.zeros(len(self.owner))
         given[said.get("columns", [])] = said.get("coefficients", 0.0)
         for j in range(self._c):

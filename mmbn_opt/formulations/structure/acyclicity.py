@@ -13,7 +13,7 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,10 @@ __all__ = [
     "MAX_CLUSTER_NODES",
     "Acyclicity",
     "AcyclicityRows",
+    "Turning",
     "acyclicity_rows",
     "class_link_rows",
+    "class_parent_columns",
     "count_acyclicity",
     "order_values",
     "ordered_nodes",
@@ -279,3 +281,39 @@ def tree_root_columns(candidates: CandidateParents) -> NDArray[np.intp] | None:
             return None
         roots[i] = candidates.column_of[i, (c,)]
     return roots
+
+
+class Turning(NamedTuple):
+    """How trees of features may be hung so that little is lost.
+
+    Parameters
+    ----------
+    ranks : int array (n_nodes,) or None
+        A tree hangs from its node of least rank; None: of least number.
+    alone : bool
+        Whether the class needs no parents.
+    cost : float
+        What a structure is worth more at most than the one that stands for it.
+    """
+
+    ranks: NDArray[np.intp] | None
+    alone: bool
+    cost: float
+
+
+def class_parent_columns(candidates: CandidateParents) -> NDArray[np.bool_] | None:
+    """Columns in which the class has parents; None where a tree of features cannot stand for each of them.
+
+    It takes one or two parents, {class} for both of them, each with the class as a set of the other, and nothing that
+    they need to have.
+    """
+    c, column_of = candidates.class_index, candidates.column_of
+    for s in candidates.sets[c]:
+        pair = len(s) < 2 or (len(s) == 2 and all((a, (b, c)) in column_of for a, b in (s, s[::-1])))
+        if not pair or any((u, (c,)) not in column_of or (u, ()) not in column_of for u in s):
+            return None
+    if (c, ()) not in column_of:
+        return None
+    spare: NDArray[np.bool_] = candidates.owner == c
+    spare[column_of[c, ()]] = False
+    return spare

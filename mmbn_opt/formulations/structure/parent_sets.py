@@ -24,8 +24,10 @@ from ...results.status import BoundKind, Sense
 from ..given_values import given_values
 from .acyclicity import (
     AcyclicityRows,
+    Turning,
     acyclicity_rows,
     class_link_rows,
+    class_parent_columns,
     count_acyclicity,
     order_values,
     ordered_nodes,
@@ -217,15 +219,16 @@ class ParentSetFormulation(SideConstrained):
         _, cost, _, _, offset = self._score_part()
         return cost, None, offset
 
-    @property
-    def _score_equivalent(self) -> bool:
-        """Whether structures that differ in the direction of edges within a tree are worth exactly the same."""
-        return False
+    def _turning(self, roots: NDArray[np.intp]) -> Turning | None:
+        """How trees may be hung, for some of the features their columns {class}; None: as they hang."""
+        return None
 
     def _build_projected(self) -> ChoiceProgram:
         candidates = self.candidates
         cost, term, offset = self._projected_score()
         link = class_link_rows(candidates)
+        roots = tree_root_columns(candidates) if self._trees_turn else None
+        turning = None if roots is None else self._turning(roots)
         return ChoiceProgram(
             c=cost,
             offsets=candidates.offsets,
@@ -235,7 +238,10 @@ class ParentSetFormulation(SideConstrained):
             term=term,
             offset=offset,
             column_names=self._column_names(0, ()),
-            root_columns=tree_root_columns(candidates) if self._score_equivalent and self._trees_turn else None,
+            root_columns=None if turning is None else roots,
+            root_ranks=None if turning is None else turning.ranks,
+            spare_columns=class_parent_columns(candidates) if turning is not None and turning.alone else None,
+            turning_cost=0.0 if turning is None else turning.cost,
             side=self.side,
             primal_heuristic=RoundAndDescend(candidates, self._loss(), side=self.side),
         )

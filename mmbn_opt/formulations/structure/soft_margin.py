@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..._arguments import checked_number, is_number
 from ..._arrays import FloatArray
+from ...data.counts import CountedSets
 from ...data.discrete import DiscreteDataset
 from ...data.mapped import MappedDataset
 from ...exceptions import InputError
@@ -23,8 +24,10 @@ from ...scores.margin_counts import MAX_MARGIN_CELLS, count_margin_tables, refus
 from ...scores.margins import MarginTables
 from ...scores.predictive import binary_soft_margin, log_odds, soft_margin
 from ...scores.row_sums import RowNumbers
+from ...scores.turning import cells_by_class, turning_cost
 from ..base import Start
 from ._term_in_blocks import TermInBlocks
+from .acyclicity import Turning
 from .base import StructureFormulation
 from .margin_term import DEFAULT_GROUPS, MarginTerm
 from .row_values import Merged, RowValues, row_numbers
@@ -39,6 +42,9 @@ DEFAULT_GAMMA: float = log_odds(0.9)
 
 MANY_SAMPLES = 131_072
 """Merged samples above which searches without proof look at half as many."""
+
+MOST_TURNING_STEPS = 50_000_000
+"""Steps above which it is not looked at what turning trees costs: tables so large have cells of hardly any samples."""
 
 VERY_MANY_SAMPLES = 3_000_000
 """Above, a descent over all of them takes longer than the bound, and gains less."""
@@ -219,9 +225,32 @@ class MarginStructure(StructureFormulation):
             return cost, TermInBlocks(self.data, self.tables, self._gammas, *numbers, DEFAULT_GROUPS), offset
         return cost, MarginTerm(self.tables, self._gammas, n_groups=DEFAULT_GROUPS), offset
 
-    @property
-    def _score_equivalent(self) -> bool:
-        return isinstance(self.prior, Dirichlet) and all(term.turns for term in self.terms)
+    def _turning(self, roots: NDArray[np.intp]) -> Turning | None:
+        features = np.flatnonzero(roots >= 0)
+        if len(features) < 2 or not all(term.turns for term in self.terms):
+            return None
+        free = not self.terms and self.side is None  # which may tell parents of the class from its children
+        if isinstance(self.prior, Dirichlet):
+            return Turning(None, free, 0.0)
+        states = np.array(self.data.cardinalities)[features]
+        if len(np.unique(states)) * int(states.sum()) * self.data.n_classes**2 > MOST_TURNING_STEPS:
+            return None
+        counts, weights = self._cells_by_class(features)
+        alone = free and (self.data.n_classes == 2 or not self._binary)
+        which, cost = turning_cost(counts, weights, self.prior.pseudo_count, binary=self._binary, alone=alone)
+        ranks = np.ones(len(roots), dtype=np.intp)
+        ranks[features[which]] = 0
+        return Turning(ranks, alone, cost)
+
+    def _cells_by_class(self, features: NDArray[np.intp]) -> tuple[list[FloatArray], list[FloatArray]]:
+        """Of some features the counts of states and classes, and what the margins of samples count for in these."""
+        if not isinstance(self.data, MappedDataset):
+            merged = cells_by_class(self.tables, features, self.merged.sample_weight)
+            same = self.tables.weight is self.merged.sample_weight
+            return merged, merged if same else cells_by_class(self.tables, features, self.tables.weight)
+        count = CountedSets(self.data, [(int(u), self.data.n_features) for u in features])
+        counts = [count((int(u), self.data.n_features)) for u in features]
+        return counts, [table * self._weight_numbers.values.max() for table in counts]
 
     def _score_values(self, choice: NDArray[np.intp]) -> FloatArray:
         return np.minimum(self.tables.margins(choice), self._gammas)

@@ -70,13 +70,14 @@ class Incumbent:
         self.loss = math.inf
 
     def cutoff(self) -> float:
-        """Boxes whose bound reaches this hold nothing that is better by more than the tolerance."""
+        """Boxes whose bound reaches this hold nothing that is better by more than the tolerance, however trees hang."""
         loss = self.loss
         if math.isinf(loss):
             return math.inf
         objective = abs(loss + self._constant)
         asked = ENGINE_SHARE * self._tolerances.rel_gap * objective
-        return loss - max(self._tolerances.absolute, PRUNING_SHARE * objective, asked)
+        short = max(self._tolerances.absolute, PRUNING_SHARE * objective, asked)
+        return loss - short + self._pool.program.turning_cost
 
     def limit(self, allowed: BoolArray) -> float:
         """Where the box `allowed` may be closed: above the ties that may be in it and precede the point known."""
@@ -87,7 +88,7 @@ class Incumbent:
             offsets = self._pool.program.offsets
             first = columns[np.searchsorted(columns, offsets[:-1]).clip(max=max(0, len(columns) - 1))]
             if _precedes(first, choice):
-                return max(cutoff, loss + self._tie)
+                return max(cutoff, loss + self._tie + self._pool.program.turning_cost)
         return cutoff
 
     @property

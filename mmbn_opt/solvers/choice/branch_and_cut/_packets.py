@@ -198,7 +198,8 @@ class Bench:
         proof = TreeProof(program, term)
         hub = find_hub(proof.offsets, program.parents)
         linked = hub is not None and program.A.shape[0] > 0
-        pool = RowPool(program, term, ClusterSeparator(proof.offsets, program.parents, hub if linked else None), proof)
+        separator = ClusterSeparator(proof.offsets, program.parents, hub if linked else None, hanging=program.hanging)
+        pool = RowPool(program, term, separator, proof)
         self.better: list[NDArray[np.intp]] = []
         self.records: list[Record] = []
         self._incumbent = Incumbent(

@@ -1,6 +1,7 @@
 """The first part of a call of branch and cut: layout, root, and what is told of both."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,6 +28,9 @@ __all__ = ["RootRun"]
 LONG_SEC = 0.05
 """A run that takes so long is likely to have a tree that is worth helping with."""
 
+MOST_TURNING = 2e-4
+"""Share of what the objective can be at most, up to which trees are hung one way though another may be worth more."""
+
 SAVE_SEC, SAVE_SHARE = 1.0, 0.1
 """How long the root is solved between two times that it is written: in seconds, and as a share of what it took."""
 
@@ -39,6 +43,11 @@ class RootRun(Journal):
     ) -> None:
         super().__init__(solver, callback)
         self.keeper = None if store is None else Keeper(store, program)
+        # What stands in a tree file holds without a word about trees that are worth a little more hung otherwise.
+        if program.turning_cost > (0.0 if store is not None else MOST_TURNING * program.most):
+            program = program.hung_anyhow()
+        elif store is not None:
+            program = replace(program, spare_columns=None)
         options = dict(solver.options)
         groups = options.pop("groups", None)
         parts = 0 if program.term is None else program.term.n_parts
@@ -67,7 +76,9 @@ class RootRun(Journal):
         self.hub = find_hub(self.tree.offsets, self.program.parents)
         linked = self.hub is not None and self.program.A.shape[0] > 0
         hub = self.hub if linked else None
-        separator = ClusterSeparator(self.tree.offsets, self.program.parents, hub, self.budget.left)
+        separator = ClusterSeparator(
+            self.tree.offsets, self.program.parents, hub, self.budget.left, self.program.hanging
+        )
         self.pool = RowPool(self.program, self.term, separator, self.tree)
         # Without a term one rule branches, and equivalent structures, which are worth the same, are too many.
         settles = self.term is not None and self.solver.rel_gap == 0.0 and self.solver.abs_gap == 0.0
@@ -102,7 +113,7 @@ class RootRun(Journal):
         return dual if self.primal is None else min(dual, self.primal)
 
     def _report(self, bound: float) -> None:
-        self.reported = max(self.reported, min(bound, self.incumbent.loss))
+        self.reported = max(self.reported, min(bound - self.program.turning_cost, self.incumbent.loss))
         self._note("bound")
 
     def _begin_writing(self) -> None:
@@ -218,7 +229,7 @@ class RootRun(Journal):
             self._branch_at_root(self.root.slots, self.root.lam)
         if self.root is None and self.stats:
             return  # no time was left for a round: what the earlier layout found stands
-        bound = None if self.root is None else self.tree.value + self.constant
+        bound = None if self.root is None else self.tree.value + self.constant - self.program.turning_cost
         self.stats = {"root_bound": bound, "root_rounds": count, "root_sec": self.budget.elapsed()}
 
     def takes_long(self) -> None:

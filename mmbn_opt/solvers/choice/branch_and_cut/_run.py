@@ -289,10 +289,10 @@ class Run(RootRun):
         emptied = status is TerminationStatus.OPTIMAL and math.isinf(proof.bound)
         if incumbent.x is None and (emptied or (not proof.feasible and self.race is None)):
             return self._answer(TerminationStatus.INFEASIBLE, raw, None)
-        bound = min(proof.bound, incumbent.loss)
+        bound = min(proof.bound - self.program.turning_cost, incumbent.loss)
         # Bounds of single boxes that were stopped half-way can be below what was reported already.
         self.reported = max(self.reported, bound) if math.isfinite(bound) else self.reported
-        proved = self.reported >= incumbent.cutoff()
+        proved = self.reported >= incumbent.cutoff() - self.program.turning_cost
         if status is TerminationStatus.OPTIMAL and not proved:
             status = TerminationStatus.NUMERICAL_ERROR
         elif proved and status in (TerminationStatus.TIME_LIMIT, TerminationStatus.NODE_LIMIT):
@@ -318,6 +318,7 @@ class Run(RootRun):
             "engine": self.solver.name,
             "groups": self.pool.n_groups,
             "ties_settled": self.incumbent.settles,
+            "turning_cost": self.program.turning_cost if self.program.root_columns is not None else None,
             "work": self.incumbent.effort.total,
             "heuristic_share": self.incumbent.effort.heuristic / max(1.0, self.incumbent.effort.total),
         }

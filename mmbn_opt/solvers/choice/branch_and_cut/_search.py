@@ -281,8 +281,6 @@ class Search:
         self._worked(cut_steps(self.pool.term, int(np.count_nonzero(x)), len(x)))
         return np.concatenate([slots, self.pool.structure_rows(x, 1e-3)])
 
-    # -- branching --------------------------------------------------------------------------------------------------
-
     def _branch(self, tableau: Tableau, depth: int, idle: dict[int, int]) -> None:
         proof = self.proof
         cutoff, gap = self._limit, self._gap()
@@ -329,16 +327,17 @@ class Search:
         return order, self._strong if depth <= self._strong_depth else 1
 
     def _undecided(self, node: int) -> bool:
-        first, last = self.program.offsets[node], self.program.offsets[node + 1]
-        return int(np.count_nonzero(self.proof.allowed[first:last])) > 1
+        own = slice(self.program.offsets[node], self.program.offsets[node + 1])
+        return int(np.count_nonzero(self.proof.allowed[own])) > 1
 
     def _close_single(self, tableau: Tableau) -> None:
         """One choice is left: its loss is its bound once the pieces at it are in."""
         x = self.proof.allowed.astype(np.float64)
-        self.incumbent.offer(x)
         slots, _ = self.pool.cuts_at(x, x, np.full(self.pool.n_groups, -np.inf), 0.0)
         tight = (self.pool.rhs[slots] - self.pool.rows[slots] @ x > 0).astype(np.float64)
         self.proof.prove(slots, tight)
+        for choice in (np.flatnonzero(x), *self.proof.settle_turned()):
+            self.incumbent.offer(self.program.vector(choice))
         self.proof.close()
         self._done = True
         self.pool.release(slots)

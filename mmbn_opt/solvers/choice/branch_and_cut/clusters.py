@@ -4,6 +4,10 @@ Where every column has at most one parent among the nodes that matter, the most 
 minimum cut between a super-source and v (exact). Columns with more parents are laid on one of theirs, which only
 overestimates the left side: what is found is violated, but not all that is violated is found. A tabu search finds most
 of the rest, and where it finds nothing the small program of `cluster_program` decides.
+
+Where trees hang from their node of least rank, the rows are those of `mmbn_opt.programs.boxes.cluster_row`, in which
+root columns of all but the least members are left out: a minimum cut again, between each node and a super-source that
+reaches no node of greater rank by its root column.
 """
 
 import math
@@ -66,13 +70,17 @@ def minimum_cut(capacity: FloatArray, source: int, sink: int, enough: float) -> 
 
 @kernel(nogil=True)
 def cluster_activity(
-    x: FloatArray, support: NDArray[np.intp], owner: NDArray[np.intp], parents: BoolArray, members: BoolArray
-) -> float:
+    x: FloatArray, support: NDArray[np.intp], owner: NDArray[np.intp], parents: BoolArray, members: BoolArray,
+    roots: NDArray[np.intp], ranks: NDArray[np.intp],
+) -> float:  # fmt: skip
     """Left side of the cluster row of `members`."""
-    total = 0.0
+    total, least = 0.0, len(members)
+    for i in range(len(members)):
+        if members[i]:
+            least = min(least, ranks[i])
     for k in support:
         if members[owner[k]]:
-            inside = False
+            inside = roots[owner[k]] == k and ranks[owner[k]] > least
             for j in range(parents.shape[1]):
                 if parents[k, j] and members[j]:
                     inside = True
@@ -84,9 +92,13 @@ def cluster_activity(
 
 @kernel(nogil=True)
 def _separate(
-    x: FloatArray, support: NDArray[np.intp], owner: NDArray[np.intp], parents: BoolArray, n_nodes: int
-) -> tuple[FloatArray, BoolArray]:
-    """Weights of the arcs (parent, child), and for every node the small side of a minimum cut below 1."""
+    x: FloatArray, support: NDArray[np.intp], owner: NDArray[np.intp], parents: BoolArray, n_nodes: int,
+    roots: NDArray[np.intp], ranks: NDArray[np.intp],
+) -> tuple[FloatArray, BoolArray]:  # fmt: skip
+    """Weights of the arcs (parent, child), and for every node the small side of a minimum cut below 1.
+
+    There may be two of a node: in its cycles, and where its tree hangs from a node of a greater rank.
+    """
     arcs = np.zeros((n_nodes, n_nodes))
     for k in support:
         for j in range(n_nodes):
@@ -99,7 +111,7 @@ def _separate(
                 for low in range(n_nodes):
                     if above[middle, low]:
                         above[top, low] = True
-    sets = np.zeros((n_nodes, n_nodes), dtype=np.bool_)
+    sets = np.zeros((2 * n_nodes, n_nodes), dtype=np.bool_)
     count = 0
     done = np.zeros(n_nodes, dtype=np.bool_)
     place = np.empty(n_nodes, dtype=np.int64)
@@ -131,6 +143,27 @@ def _separate(
                     if place[i] >= 0 and side[place[i]]:
                         sets[count, i] = True
                 count += 1
+    for v in range(n_nodes):
+        hung_wrong = False
+        for u in range(n_nodes):
+            if roots[u] >= 0 and ranks[u] > ranks[v] and above[u, v] and x[roots[u]] > 1e-9:
+                hung_wrong = True
+        if not hung_wrong:
+            continue
+        capacity = np.zeros((n_nodes + 1, n_nodes + 1))
+        for k in support:
+            i = owner[k]
+            if ranks[i] < ranks[v] or (roots[i] == k and ranks[i] > ranks[v]):
+                continue
+            source = n_nodes
+            for j in range(n_nodes):
+                if parents[k, j] and ranks[j] >= ranks[v]:
+                    source = j
+            capacity[source, i] += x[k]
+        flow, side = minimum_cut(capacity, n_nodes, v, 1.0 - 1e-7)
+        if flow < 1.0 - 1e-7:
+            sets[count] = side[:n_nodes]
+            count += 1
     return arcs, sets[:count]
 
 
@@ -145,6 +178,8 @@ class ClusterSeparator:
         A node whose cycles other rows take care of; it is in no cluster.
     seconds_left : callable
         How long the exact program may take; one that is cut off may miss a cluster.
+    hanging : pair of int arrays (n_nodes,) or None
+        Root columns and ranks, as `ChoiceProgram.hanging` has them.
     """
 
     def __init__(
@@ -153,12 +188,15 @@ class ClusterSeparator:
         parents: BoolArray,
         hub: int | None,
         seconds_left: Callable[[], float] = lambda: math.inf,
+        hanging: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None,
     ) -> None:
         self._seconds_left = seconds_left
         self._n_nodes = len(offsets) - 1
         self._owner = np.repeat(np.arange(self._n_nodes), np.diff(offsets)).astype(np.intp)
         self._parents = parents.copy()
         self._inner = np.ones(self._n_nodes, dtype=bool)
+        nodes = np.arange(self._n_nodes, dtype=np.intp)
+        self._hanging = (np.full(self._n_nodes, -1, dtype=np.intp), nodes) if hanging is None else hanging
         if hub is not None:
             self._parents[:, hub] = False
             self._inner[hub] = False
@@ -171,12 +209,12 @@ class ClusterSeparator:
 
     def row(self, members: BoolArray) -> FloatArray:
         """Coefficients of a cluster row (right side 1)."""
-        return cluster_row(members, self._owner, self._parents).astype(np.float64)
+        return cluster_row(members, self._owner, self._parents, *self._hanging).astype(np.float64)
 
     def separate(self, x: FloatArray, tolerance: float = 1e-4) -> list[BoolArray]:
         """Node sets of violated rows, each once, the most violated first."""
         support = np.flatnonzero((x > 1e-9) & self._inner[self._owner])
-        arcs, sets = _separate(x, support, self._owner, self._parents, self._n_nodes)
+        arcs, sets = _separate(x, support, self._owner, self._parents, self._n_nodes, *self._hanging)
         parts = [] if self._exact else cyclic_parts(arcs)
         if parts:
             sets = np.concatenate([sets, *(self._searched(x, support, arcs, nodes) for nodes in parts)])
@@ -191,7 +229,7 @@ class ClusterSeparator:
     ) -> list[BoolArray]:
         found: dict[bytes, tuple[float, BoolArray]] = {}
         for members in sets:
-            activity = cluster_activity(x, support, self._owner, self._parents, members)
+            activity = cluster_activity(x, support, self._owner, self._parents, members, *self._hanging)
             if activity < 1.0 - tolerance:
                 found[members.tobytes()] = (activity, members)
         ranked = sorted(found.items(), key=lambda item: (item[1][0], item[0]))

@@ -62,7 +62,7 @@ def least_activity(program: ChoiceProgram, x: np.ndarray) -> float:
     for flags in product([False, True], repeat=program.n_nodes):
         members = np.array(flags)
         if members.sum() >= 2:
-            values.append(float(x[cluster_row(members, program.owner, program.parents)].sum()))
+            values.append(float(x[cluster_row(members, program.owner, program.parents, *program.hanging)].sum()))
     return min(values)
 
 
@@ -94,7 +94,8 @@ def test_the_program_finds_the_most_violated_row_among_all_node_sets(seed: int, 
             for nodes in cyclic_parts(arcs)
             for members in violated_clusters(x, support, owner, program.parents, nodes, NO_LIMITS)
         ]
-        activities = [float(x[cluster_row(members, owner, program.parents)].sum()) for members in found]
+        rows = [cluster_row(members, owner, program.parents, *program.hanging) for members in found]
+        activities = [float(x[row].sum()) for row in rows]
         assert all(value < 1.0 - 1e-6 for value in activities)
         assert min(activities, default=1.0) == pytest.approx(min(least, 1.0), abs=1e-6)
         assert bool(ClusterSeparator(program.offsets, program.parents, None).separate(x)) == (least < 1.0 - 1e-4)
@@ -126,7 +127,7 @@ def test_no_time_left_means_no_exact_search_and_no_error() -> None:
     assert separator.separate(feasible) == []
     cyclic = fractional_point(rng, program)
     for members in separator.separate(cyclic):
-        assert float(cyclic[cluster_row(members, program.owner, program.parents)].sum()) < 1.0
+        assert float(cyclic[cluster_row(members, program.owner, program.parents, *program.hanging)].sum()) < 1.0
 
 
 ENGINES = [
