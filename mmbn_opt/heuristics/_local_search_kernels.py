@@ -91,6 +91,21 @@ def add_column(table: FloatArray, lookup: EntryLookup, column: int, scores: Floa
 
 
 @kernel(nogil=True)
+def score_choice(table: FloatArray, lookup: EntryLookup, choice: NDArray[np.intp], scores: FloatArray) -> None:
+    """What all columns of a choice score, summed up in their order, of some samples at a time: they stay in a cache."""
+    n_samples, n_classes = scores.shape
+    rows = np.empty(TILE, dtype=np.int32)
+    for start in range(0, n_samples, TILE):
+        size = min(TILE, n_samples - start)
+        scores[start : start + size] = 0.0
+        for k in choice:
+            find_rows(lookup.first_row[k], lookup.members, lookup.strides, k, lookup.codes, start, size, rows)
+            for i in range(size):
+                for c in range(n_classes):
+                    scores[start + i, c] += table[rows[i], c]
+
+
+@kernel(nogil=True)
 def sample_losses(
     labels: IntArray, weight: FloatArray, gamma: FloatArray, binary: bool, scores: FloatArray
 ) -> FloatArray:

@@ -9,7 +9,7 @@ from mmbn_opt._arrays import FloatArray
 from mmbn_opt._budget import leave_in_time
 from mmbn_opt.scores.margins import MarginTables
 
-__all__ = ["LinearLoss", "Loss", "MarginLoss"]
+__all__ = ["LinearLoss", "Loss", "MarginLoss", "costly_first"]
 
 Choice = NDArray[np.intp]
 
@@ -64,18 +64,17 @@ class MarginLoss:
 
     def reset(self, choice: Choice) -> float:
         """Sum the scores of a choice; its loss."""
-        from mmbn_opt.heuristics._local_search_kernels import sample_losses
+        from mmbn_opt.heuristics._local_search_kernels import sample_losses, score_choice
 
         tables = self._tables
-        self._lookup = tables.lookup
-        self._scores = np.zeros((tables.n_samples, tables.n_classes))
-        for column in choice:
-            self._add(int(column), 1.0)
-        losses = sample_losses(tables.labels, tables.weight, self._gamma, tables.binary, self._scores)
+        scores = self._rest  # scratch space here
+        score_choice(tables.table, tables.lookup, np.asarray(choice, dtype=np.intp), scores)
+        self.steps += len(choice) * tables.n_samples * (2 + tables.n_classes)
+        losses = sample_losses(tables.labels, tables.weight, self._gamma, tables.binary, scores)
         self.steps += _CALL_STEPS + 100 * tables.n_samples  # mostly the sort
         # Costly samples first: a bad replacement is given up early.
-        order = np.argsort(-losses, kind="stable")
-        self._lookup, self._scores = tables.lookup.of_samples(order), np.take(self._scores, order, axis=0)
+        order = costly_first(losses)
+        self._lookup, self._scores = tables.lookup.of_samples(order), np.take(scores, order, axis=0)
         self._labels, self._weight = tables.labels[order], tables.weight[order]
         self._wanted = self._gamma[order]
         self._linear = float(self._cost[choice].sum())
@@ -122,6 +121,12 @@ class MarginLoss:
                 best, least = int(column), float(loss)
         self.steps += _CALL_STEPS
         return best, least
+
+
+def costly_first(losses: FloatArray) -> NDArray[np.intp]:
+    """The order of ``np.argsort(-losses, kind="stable")``; those without a loss, often most, are not sorted."""
+    some = np.flatnonzero(losses)
+    return np.concatenate([some[np.argsort(-losses[some], kind="stable")], np.flatnonzero(losses == 0.0)])
 
 
 class LinearLoss:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from strategies import dataset_of, tiny_problems
 
 import mmbn_opt as mm
-from mmbn_opt.heuristics._local_search_kernels import best_replacement, sample_losses
+from mmbn_opt.heuristics._local_search_kernels import best_replacement, sample_losses, score_choice
 from mmbn_opt.heuristics.local_search import LocalSearch
-from mmbn_opt.heuristics.objectives import MarginLoss
+from mmbn_opt.heuristics.objectives import MarginLoss, costly_first
 from mmbn_opt.heuristics.rounding import RoundAndDescend
 from mmbn_opt.heuristics.trees import conditional_mutual_information
 from mmbn_opt.programs.base import ProgramKind
@@ -221,3 +221,24 @@ def test_a_scattered_choice_is_acyclic_and_elsewhere():
         assert program.is_acyclic(choice)
         assert (choice != naive).sum() >= 4
     assert not np.array_equal(found[0], found[2])
+
+
+@settings(max_examples=30)
+@given(tiny_problems(max_features=4, max_rows=40), st.integers(0, 99))
+def test_scores_of_a_choice_are_the_sums_of_its_entries_to_the_last_digit(problem, seed):
+    rows, card = problem
+    rng = np.random.default_rng(seed)
+    tables = mm.SoftMarginStructure(dataset_of(rows, card)).tables
+    choice = rng.integers(0, tables.n_columns, 5).astype(np.intp)
+    scores = np.full((tables.n_samples, tables.n_classes), np.nan)
+    score_choice(tables.table, tables.lookup, choice, scores)
+    expected = np.zeros_like(scores)
+    for column in choice:
+        expected += tables.table[tables.lookup.entries(int(column))]
+    assert (scores == expected).all()
+
+
+@given(st.lists(st.sampled_from([0.0, 0.0, 1.0, 2.5, 3.0]), min_size=1, max_size=30))
+def test_costly_samples_come_first_and_equal_ones_as_they_were(losses):
+    losses = np.array(losses)
+    assert costly_first(losses).tolist() == np.argsort(-losses, kind="stable").tolist()
