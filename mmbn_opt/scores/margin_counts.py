@@ -22,7 +22,11 @@ from mmbn_opt.scores.predictive import one_against_rest_log_cpt
 __all__ = ["MAX_MARGIN_CELLS", "block_sizes", "count_margin_tables", "refuse_oversized"]
 
 MAX_MARGIN_CELLS = 200_000_000
-"""Most numbers in the tables of all candidates together: 1.6 GB."""
+"""Most numbers in the tables of all candidates together: 1.6 GB.
+
+Searches by branch and cut hold them once more for pieces, four columns side by side, some of which are empty: up to
+4/3 of that for two parents.
+"""
 
 MOST_PLACES = 2**30 - 1
 """Numbers up to which compiled code counts places in the tables, four columns side by side, in 32 bits."""

@@ -35,6 +35,12 @@ _SAMPLES_A_PART = 2048
 _PARTS_AT_ONCE = 64
 """Parts between two looks at the clock: some 50 ms at most."""
 
+_LAID_OUT = {
+    *("groups", "upper", "_group", "_table", "_binary", "_flat", "_places", "_varying", "_sets", "_labels"),
+    *("_weight", "_gamma", "_bundles", "_blocks"),
+}
+"""Attributes that follow from tables, gamma and the number of groups."""
+
 _LOOKUPS_A_SHARE = 10_000_000
 """Samples times sets of nodes that are counted between two looks at the clock: some 50 ms."""
 
@@ -91,6 +97,19 @@ class MarginTerm:
         self._weight = np.ascontiguousarray(tables.weight[order])
         self._gamma = np.full(tables.n_samples, gamma, dtype=np.float64)[order]
         self._n_groups = int(group.max()) + 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        """To other processes go the tables; what is laid out for passes is made there, alike to the last digit."""
+        return {name: value for name, value in self.__dict__.items() if name not in _LAID_OUT}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        MarginTerm.__init__(self, self._tables, self._given, self._n_groups, self._threads)
+
+    def __copy__(self) -> "MarginTerm":
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
 
     @cached_property
     def upper(self) -> FloatArray:

@@ -15,8 +15,8 @@ WIDE_ROOT_GAP = 0.05
 MANY_SAMPLES = 1800
 """Above, a pass over the samples costs more than a pivot, and few rounds of many cuts cost less than many of few."""
 
-LARGE_BYTES = 200_000_000
-"""Of a program: above, threads share it, whose long passes seldom wait for each other."""
+LARGE_BYTES = 70_000_000
+"""Of a program as it is sent: above, threads share it, whose long passes seldom wait for each other."""
 
 Branching = Literal["dual", "mixture"]
 """How the node to branch on is chosen."""

@@ -1,6 +1,7 @@
 """The parts of the engine against second methods: enumeration, numpy and scipy's linear programming."""
 
 import pickle
+from copy import copy
 from dataclasses import replace
 from itertools import combinations
 
@@ -424,3 +425,21 @@ def test_threads_change_no_digit_of_a_cut() -> None:
         for one, other in zip(alone.cuts(x), together.cuts(x), strict=True):
             assert np.array_equal(one, other)
         assert np.array_equal(alone.values(x), together.values(x))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_term_that_was_sent_answers_alike_and_is_sent_as_its_tables_alone(classes: int) -> None:
+    rng = np.random.default_rng(classes)
+    rows = rng.integers(0, 6, size=(400, 6))
+    data = DiscreteDataset.from_arrays(rows, (rows.sum(axis=1) + rng.integers(0, 2, 400)) % classes)
+    tables = SoftMarginStructure(data).tables
+    term = MarginTerm(tables, rng.uniform(0.5, 2.0, tables.n_samples), 7)
+    x = random_point(rng, SoftMarginStructure(data).candidates.offsets)
+    cuts = term.cuts(x)  # all that is laid out for passes is there
+    packed = pickle.dumps(term, protocol=5)
+    assert len(packed) < 1.1 * len(pickle.dumps(tables, protocol=5)) + 8 * tables.n_samples + 2000
+    for twin in (pickle.loads(packed), copy(term)):
+        again = twin.cuts(x)
+        assert all((mine == its).all() for mine, its in zip(cuts, again, strict=True))
+        assert (twin.groups == term.groups).all()
+        assert (twin.upper == term.upper).all()
