@@ -73,7 +73,7 @@ def turning_cost(
     >>> counts = [np.array([[30.0, 10.0], [10.0, 30.0]]), np.array([[25.0, 20.0], [15.0, 20.0]])]
     >>> anchor, cost = turning_cost(counts, counts, 1.0, binary=False, alone=False)
     >>> anchor, round(cost, 3)
-    (1, 3.01)
+    (0, 1.607)
     """
     states = [len(table) for table in counts]
     leaving, arriving, between, without = np.zeros((4, len(counts)))
