@@ -40,7 +40,7 @@ class Proved:
     """
 
     def __init__(self, program: ChoiceProgram) -> None:
-        self.program = program
+        self.program = program = program.hung_anyhow() if program.turning_cost else program
         self.offsets = program.offsets.astype(np.intp)
         self.bits = pack_bits(program.parents)
         self.overstated = 0.0

@@ -1,11 +1,11 @@
-"""Exact search with trees hung one way and with every way looked at: boxes, processor seconds and what is left of the gap.
+"""Exact search with trees hung one way and with every way looked at: boxes, processor seconds and the gap.
 
 A structure with two parents is a forest of features below the class, of which most can hang from any of their nodes and
 be worth the same (Dirichlet prior) or nearly the same (Laplace smoothing of many rows). Both searches are of the same
 program, but for what it says of that; they run one after the other in one process, of one thread, with a limit of
 processor time.
 
-Usage: ``python benchmarks/structure/hanging.py [--data FOLDER] [--sets heart,cleve,rows-100k] [--limit 60] [--out CSV]``.
+Usage: ``python benchmarks/structure/hanging.py [--data FOLDER] [--sets heart,rows-100k] [--limit 60] [--out CSV]``.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import mmbn_opt as mm
 from mmbn_opt.programs import ProgramKind
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rows"))
-from synthetic import frame  # noqa: E402  (a folder of scripts, no package)
+from synthetic import frame  # a folder of scripts, no package
 
 SYNTHETIC = {"rows-2k": 2_000, "rows-20k": 20_000, "rows-100k": 100_000}
 

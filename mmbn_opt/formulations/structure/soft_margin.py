@@ -229,14 +229,14 @@ class MarginStructure(StructureFormulation):
         features = np.flatnonzero(roots >= 0)
         if len(features) < 2 or not all(term.turns for term in self.terms):
             return None
-        free = not self.terms and self.side is None  # which may tell parents of the class from its children
         if isinstance(self.prior, Dirichlet):
-            return Turning(None, free, 0.0)
+            return Turning(None, False, 0.0)  # of equal structures one with parents of the class may be canonical
         states = np.array(self.data.cardinalities)[features]
         if len(np.unique(states)) * int(states.sum()) * self.data.n_classes**2 > MOST_TURNING_STEPS:
             return None
         counts, weights = self._cells_by_class(features)
-        alone = free and (self.data.n_classes == 2 or not self._binary)
+        # Terms and constraints may tell parents of the class from its children.
+        alone = not self.terms and self.side is None and (self.data.n_classes == 2 or not self._binary)
         which, cost = turning_cost(counts, weights, self.prior.pseudo_count, binary=self._binary, alone=alone)
         ranks = np.ones(len(roots), dtype=np.intp)
         ranks[features[which]] = 0

@@ -1,7 +1,6 @@
 """The first part of a call of branch and cut: layout, root, and what is told of both."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -46,8 +45,6 @@ class RootRun(Journal):
         # What stands in a tree file holds without a word about trees that are worth a little more hung otherwise.
         if program.turning_cost > (0.0 if store is not None else MOST_TURNING * program.most):
             program = program.hung_anyhow()
-        elif store is not None:
-            program = replace(program, spare_columns=None)
         options = dict(solver.options)
         groups = options.pop("groups", None)
         parts = 0 if program.term is None else program.term.n_parts
