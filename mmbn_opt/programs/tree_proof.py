@@ -9,6 +9,7 @@ holds. What is proved can be written down as it goes (`TreeProof.write_to`).
 """
 
 import math
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -199,9 +200,12 @@ class TreeProof(AsksPieces):
             self._notes.file(Kind.BRANCHING, (slots, lam), bound, hub)
         return found[1]
 
-    def settle_turned(self) -> list[NDArray[np.intp]]:
-        """Let the current box, of one choice, be worth what the best is of those left out for it; which these are."""
-        turned, least = best_turned(self._program, np.flatnonzero(self.allowed))
+    def settle_turned(self, check: Callable[[], None]) -> list[NDArray[np.intp]]:
+        """Let the current box, of one choice, be worth what the best are of those left out for it; which these are.
+
+        `check` is called between passes over the samples, and may raise.
+        """
+        turned, least = best_turned(self._program, np.flatnonzero(self.allowed), check)
         if turned:
             self._raise(least - self.constant)
         return turned

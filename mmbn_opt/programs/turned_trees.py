@@ -1,8 +1,7 @@
 """Trees of a choice hung from other nodes: the choices for which the canonical one of them stands."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,23 +10,32 @@ from mmbn_opt.programs.choice import ChoiceProgram
 
 __all__ = ["best_turned", "turned_choices"]
 
-MOST_TURNED = 1000
-"""Choices that one stands for, up to which each is looked at."""
+NEAR = 1e-7
+"""As a share of the objective: choices that are so near to the best of those for which one stands are told too."""
 
 
-def best_turned(program: ChoiceProgram, choice: NDArray[np.intp]) -> tuple[list[NDArray[np.intp]], float]:
-    """The choices for which one stands, and the least objective of them plus the program's turning cost.
+def best_turned(
+    program: ChoiceProgram, choice: NDArray[np.intp], check: Callable[[], None]
+) -> tuple[list[NDArray[np.intp]], float]:
+    """The best of the choices for which one stands, and their objective plus the program's turning cost.
 
-    None, and minus infinity, where nothing is lost by turning, or they are too many.
+    None, and minus infinity, where nothing is lost by turning. Of trees of n nodes in all there may be n^2 such
+    choices, a pass over the samples each: `check` is called between them, and may raise.
     """
-    turned = None if program.turning_cost == 0.0 else turned_choices(program, choice, MOST_TURNED)
-    found = [] if turned is None else list(turned)
-    values = [program.value(program.vector(each)) for each in found]
-    return found, min(values, default=-np.inf) + program.turning_cost
+    if program.turning_cost == 0.0:
+        return [], -np.inf
+    found, values = [], []
+    for each in turned_choices(program, choice):
+        check()
+        found.append(each)
+        values.append(program.value(program.vector(each)))
+    least = min(values)
+    near = least + NEAR * max(1.0, abs(least))
+    return [each for each, value in zip(found, values, strict=True) if value <= near], least + program.turning_cost
 
 
-def turned_choices(program: ChoiceProgram, choice: NDArray[np.intp], most: int) -> Iterator[NDArray[np.intp]] | None:
-    """`choice`, and all that a solver leaves out for it (`ChoiceProgram.root_columns`); None if more than `most`.
+def turned_choices(program: ChoiceProgram, choice: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+    """`choice`, and all that a solver leaves out for it (`ChoiceProgram.root_columns`).
 
     Parameters
     ----------
@@ -35,7 +43,6 @@ def turned_choices(program: ChoiceProgram, choice: NDArray[np.intp], most: int) 
         With root columns.
     choice : int array (n_nodes,)
         Columns, acyclic; each tree with a root column hangs from its node of least rank.
-    most : int
 
     Examples
     --------
@@ -43,7 +50,7 @@ def turned_choices(program: ChoiceProgram, choice: NDArray[np.intp], most: int) 
     >>> parents = np.array([[0, 0, 1], [0, 1, 1], [0, 0, 1], [1, 0, 1], [0, 0, 0]], dtype=bool)
     >>> program = ChoiceProgram(c=np.zeros(5), offsets=np.array([0, 2, 4, 5]), parents=parents, A=sp.csr_array((0, 5)),
     ...     row_upper=np.zeros(0), root_columns=np.array([0, 2, -1]))
-    >>> [turned.tolist() for turned in turned_choices(program, np.array([0, 3, 4]), 10)]
+    >>> [turned.tolist() for turned in turned_choices(program, np.array([0, 3, 4]))]
     [[0, 3, 4], [1, 2, 4]]
     """
     roots, ranks = program.hanging
@@ -54,9 +61,6 @@ def turned_choices(program: ChoiceProgram, choice: NDArray[np.intp], most: int) 
         [{}, *(_hung(program, near, node) for node in tree if ranks[node] > ranks[next(iter(tree))])] for tree in trees
     ]
     spare = [_above_hub(program, near, tree) for tree in trees]
-    count = prod(map(len, ways))
-    if count * (1 + sum(map(len, spare))) > most:
-        return None
     sets = [ways, *([*ways[:t], spare[t], *ways[t + 1 :]] for t in range(len(trees)))]
     return (_changed(choice, changes) for each in sets for changes in product(*each))
 

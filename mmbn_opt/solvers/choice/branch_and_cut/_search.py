@@ -336,7 +336,7 @@ class Search:
         slots, _ = self.pool.cuts_at(x, x, np.full(self.pool.n_groups, -np.inf), 0.0)
         tight = (self.pool.rhs[slots] - self.pool.rows[slots] @ x > 0).astype(np.float64)
         self.proof.prove(slots, tight)
-        for choice in (np.flatnonzero(x), *self.proof.settle_turned()):
+        for choice in (np.flatnonzero(x), *self.proof.settle_turned(self.check)):
             self.incumbent.offer(self.program.vector(choice))
         self.proof.close()
         self._done = True
