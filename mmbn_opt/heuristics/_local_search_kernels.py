@@ -92,17 +92,34 @@ def add_column(table: FloatArray, lookup: EntryLookup, column: int, scores: Floa
 
 @kernel(nogil=True)
 def score_choice(table: FloatArray, lookup: EntryLookup, choice: NDArray[np.intp], scores: FloatArray) -> None:
-    """What all columns of a choice score, summed up in their order, of some samples at a time: they stay in a cache."""
+    """What all columns of a choice score, summed up in their order, of some samples at a time: they stay in a cache.
+
+    Four columns at once; entry 0, of zeros, stands for those that there are not.
+    """
     n_samples, n_classes = scores.shape
-    rows = np.empty(TILE, dtype=np.int32)
+    rows = np.zeros((4, TILE), dtype=np.int32)
     for start in range(0, n_samples, TILE):
         size = min(TILE, n_samples - start)
         scores[start : start + size] = 0.0
-        for k in choice:
-            find_rows(lookup.first_row[k], lookup.members, lookup.strides, k, lookup.codes, start, size, rows)
+        for first in range(0, len(choice), 4):
+            for j in range(4):
+                if first + j < len(choice):
+                    k = choice[first + j]
+                    find_rows(
+                        lookup.first_row[k], lookup.members, lookup.strides, k, lookup.codes, start, size, rows[j]
+                    )
+                else:
+                    rows[j] = 0
             for i in range(size):
-                for c in range(n_classes):
-                    scores[start + i, c] += table[rows[i], c]
+                out, a, b, c, d = (
+                    scores[start + i],
+                    table[rows[0, i]],
+                    table[rows[1, i]],
+                    table[rows[2, i]],
+                    table[rows[3, i]],
+                )
+                for each in range(n_classes):
+                    out[each] = out[each] + a[each] + b[each] + c[each] + d[each]
 
 
 @kernel(nogil=True)

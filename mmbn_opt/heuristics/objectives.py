@@ -124,9 +124,14 @@ class MarginLoss:
 
 
 def costly_first(losses: FloatArray) -> NDArray[np.intp]:
-    """The order of ``np.argsort(-losses, kind="stable")``; those without a loss, often most, are not sorted."""
-    some = np.flatnonzero(losses)
-    return np.concatenate([some[np.argsort(-losses[some], kind="stable")], np.flatnonzero(losses == 0.0)])
+    """An order in which losses fall, but for those that differ by less than a hundredth; these stay as they were.
+
+    Numbers of two bytes are sorted several times as fast as those of eight: these are the exponent and seven digits.
+    """
+    with np.errstate(over="ignore"):  # infinite ones come first
+        digits = losses.astype(np.float32).view(np.uint32) >> np.uint32(16)
+    order: NDArray[np.intp] = np.argsort(np.uint16(0xFFFF) - digits.astype(np.uint16), kind="stable")
+    return order
 
 
 class LinearLoss:

@@ -238,7 +238,10 @@ def test_scores_of_a_choice_are_the_sums_of_its_entries_to_the_last_digit(proble
     assert (scores == expected).all()
 
 
-@given(st.lists(st.sampled_from([0.0, 0.0, 1.0, 2.5, 3.0]), min_size=1, max_size=30))
-def test_costly_samples_come_first_and_equal_ones_as_they_were(losses):
-    losses = np.array(losses)
-    assert costly_first(losses).tolist() == np.argsort(-losses, kind="stable").tolist()
+@given(st.lists(st.sampled_from([0.0, 0.0, 1.0, 2.5, 3.0, 1e-30, 1e9]) | st.floats(0.0, 1e6), min_size=1, max_size=30))
+def test_costly_samples_come_first_and_nearly_equal_ones_as_they_were(losses):
+    order = costly_first(np.array(losses)).tolist()
+    assert sorted(order) == list(range(len(losses)))
+    for before, after in itertools.pairwise(order):
+        assert losses[before] >= losses[after] / 1.01 - 1e-37
+        assert losses[before] != losses[after] or before < after
