@@ -2,8 +2,8 @@
 
 A structure with two parents is a forest of features below the class, of which most can hang from any of their nodes and
 be worth the same (Dirichlet prior) or nearly the same (Laplace smoothing of many rows). Both searches are of the same
-program, but for what it says of that; they run one after the other in one process, of one thread, with a limit of
-processor time.
+program, but for what it says of that; they run one after the other in one process, of one thread, each with the
+same limit of seconds.
 
 Usage: ``python benchmarks/structure/hanging.py [--data FOLDER] [--sets heart,rows-100k] [--limit 60] [--out CSV]``.
 """
@@ -41,7 +41,6 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=60.0)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    time.monotonic = time.process_time  # the library's clock of limits
     found = []
     for name in given.sets.split(","):
         problem = problem_of(name, given.data)
