@@ -114,12 +114,12 @@ def by_boosting(learn: str, _test: str, _limit: float) -> tuple[Callable[[pd.Dat
 
 def by_agrum(learn: str, _test: str, _limit: float) -> tuple[Callable[[pd.DataFrame], Any], dict[str, Any]]:
     """Tree-augmented naive Bayes of its own discretization, quantiles."""
+    from pyagrum.lib.discreteTypeProcessor import DiscreteTypeProcessor
     from pyagrum.skbn import BNClassifier
 
     frame = pd.read_csv(learn)
-    model = BNClassifier(
-        learningMethod="TAN", discretizationStrategy="quantile", discretizationNbBins=8, prior="Smoothing"
-    )
+    kinds = DiscreteTypeProcessor(defaultDiscretizationMethod="quantile", defaultNumberOfBins=8)
+    model = BNClassifier(learningMethod="TAN", prior="Smoothing", type_processor=kinds)
     model.fit(frame.drop(columns="y"), frame["y"].astype(str))
     return lambda rows: np.asarray(model.predict(rows.drop(columns="y"))).astype(np.int64), {}
 
