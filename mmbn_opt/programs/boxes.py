@@ -3,13 +3,15 @@
 Compiled, on words of 64 bits; `mmbn_opt.programs.tree_proof` keeps the boxes of a search.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from mmbn_opt._arrays import BoolArray, kernel
 from mmbn_opt.programs.side import SideConstraints
 
-__all__ = ["cluster_row", "pack_bits", "propagate", "settle", "split_box"]
+__all__ = ["cluster_row", "holds_before", "pack_bits", "propagate", "settle", "split_box"]
 
 Bits = NDArray[np.uint64]
 
@@ -88,6 +90,21 @@ def propagate(
             if k >= 0 and allowed[k] and _root_of_smaller(top, k, allowed, offsets, bits, ranks, below[top]):
                 changed = True
     return True
+
+
+@kernel(nogil=True)
+def holds_before(allowed: BoolArray, offsets: NDArray[np.integer[Any]], choice: NDArray[np.intp]) -> bool:
+    """Whether the first columns of a box precede those of `choice`: the smaller one at the first node that differs.
+
+    Nodes without an allowed column are passed over.
+    """
+    for node in range(len(choice)):
+        for k in range(offsets[node], offsets[node + 1]):
+            if allowed[k]:
+                if k != choice[node]:
+                    return bool(k < choice[node])
+                break
+    return False
 
 
 def settle(

@@ -37,7 +37,7 @@ _PARTS_AT_ONCE = 64
 
 _LAID_OUT = {
     *("groups", "upper", "_group", "_table", "_binary", "_flat", "_places", "_varying", "_sets", "_labels"),
-    *("_weight", "_gamma", "_bundles", "_blocks"),
+    *("_weight", "_gamma", "_bundles", "_blocks", "_part_ends"),
 }
 """Attributes that follow from tables, gamma and the number of groups."""
 
@@ -133,7 +133,8 @@ class MarginTerm:
         """Number of (merged) samples."""
         return len(self._labels)
 
-    def _ends(self) -> NDArray[np.intp]:
+    @cached_property
+    def _part_ends(self) -> NDArray[np.intp]:
         """Where parts of the samples end: by their number alone, so that the number of threads changes no digit."""
         return np.linspace(0, len(self._labels), 1 + max(1, len(self._labels) // _SAMPLES_A_PART)).astype(np.intp)
 
@@ -151,7 +152,7 @@ class MarginTerm:
         from ._margin_kernels import margin_pass
 
         columns = self._varying[x[self._varying] != 0.0]
-        ends = self._ends()
+        ends = self._part_ends
         loss, intercept = np.empty((2, len(ends) - 1, self._n_groups))
         active, rival = np.empty((2, self.n_parts), dtype=np.int32)  # of this call: several threads may make one
 
@@ -192,7 +193,7 @@ class MarginTerm:
         bundles, blocks = self._bundles, self._blocks
         n_blocks = len(blocks.cells)
         n_shares = min(max(self._threads, len(active) * n_blocks // _LOOKUPS_A_SHARE), max(self._threads, n_blocks))
-        shares = np.array_split(np.arange(n_blocks), n_shares)
+        shares = [np.arange(n_blocks)] if n_shares == 1 else np.array_split(np.arange(n_blocks), n_shares)
 
         def run(share: int) -> None:
             margin_gradients(
@@ -209,7 +210,7 @@ class MarginTerm:
 
         columns = np.flatnonzero(x > 0.0)
         starts = np.searchsorted(columns, offsets)
-        ends = self._ends()
+        ends = self._part_ends
         loss = np.empty((len(ends) - 1, len(columns)))
 
         def run(part: int) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...._arrays import BoolArray, FloatArray
 from ...._budget import Budget, leaving_when, now
+from ....programs.boxes import holds_before
 from ...ending import ENGINE_SHARE, Tolerances
 from ._effort import Effort
 from ._pool import RowPool
@@ -83,12 +84,8 @@ class Incumbent:
         """Where the box `allowed` may be closed: above the ties that may be in it and precede the point known."""
         with self._lock:
             cutoff, loss, choice = self.cutoff(), self.loss, self._choice
-        if self.settles and choice is not None:
-            columns = np.flatnonzero(allowed)
-            offsets = self._pool.program.offsets
-            first = columns[np.searchsorted(columns, offsets[:-1]).clip(max=max(0, len(columns) - 1))]
-            if _precedes(first, choice):
-                return max(cutoff, loss + self._tie + self._pool.program.turning_cost)
+        if self.settles and choice is not None and holds_before(allowed, self._pool.program.offsets, choice):
+            return max(cutoff, loss + self._tie + self._pool.program.turning_cost)
         return cutoff
 
     @property

@@ -19,6 +19,7 @@ from mmbn_opt.formulations.structure.acyclicity import class_link_rows
 from mmbn_opt.formulations.structure.margin_term import MarginTerm
 from mmbn_opt.networks.candidates import CandidateParents, parent_matrix
 from mmbn_opt.programs.base import ProgramKind
+from mmbn_opt.programs.boxes import holds_before
 from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.programs.lagrangian import find_hub
 from mmbn_opt.programs.tree_proof import TreeProof
@@ -284,6 +285,23 @@ def test_rows_are_made_again_to_the_last_digit() -> None:
     there = other.make(sent)
     for now, then in zip((other.rows[there], other.rhs[there], other.group[there]), kept, strict=True):
         assert np.array_equal(now, then), "another process has the same rows"
+
+
+def test_whether_a_box_holds_an_earlier_choice_is_told_by_its_first_columns() -> None:
+    rng = np.random.default_rng(0)
+    told = []
+    for _ in range(300):
+        offsets = np.concatenate([[0], np.cumsum(rng.integers(1, 4, 4))])
+        choice = offsets[:-1] + rng.integers(0, np.diff(offsets))
+        allowed = rng.random(offsets[-1]) < 0.5
+        allowed[offsets[:-1] + rng.integers(0, np.diff(offsets))] = True
+        columns = np.flatnonzero(allowed)
+        first = columns[np.searchsorted(columns, offsets[:-1])]
+        differ = np.flatnonzero(first != choice)
+        expected = bool(len(differ)) and bool(first[differ[0]] < choice[differ[0]])
+        assert holds_before(allowed, offsets, choice) == expected
+        told.append(expected)
+    assert 50 < sum(told) < 250
 
 
 def test_known_rows_are_found_by_what_they_are_made_from() -> None:
