@@ -1,12 +1,14 @@
 """Problems of `enumeration`, as a user states them."""
 
 import numpy as np
+import pytest
 from enumeration import MARGINS, Problem
 
 import mmbn_opt as mm
 from mmbn_opt.data.discrete import DiscreteDataset
 from mmbn_opt.data.variable import DiscreteVariable
 from mmbn_opt.networks.smoothing import Dirichlet, Laplace
+from mmbn_opt.results.status import TerminationStatus
 
 
 def formulation_of(problem: Problem):
@@ -30,3 +32,14 @@ def formulation_of(problem: Problem):
         smoothing = Laplace(problem.pseudo) if problem.prior_ess is None else Dirichlet(problem.prior_ess)
         return make(data, gamma=problem.gamma, smoothing=smoothing, **shared)
     return mm.DecomposableStructure(data, score=problem.score, ess=problem.ess, **shared)
+
+
+def assert_optimal(result, values, members, told):
+    """The result is the best of `members`, worth `values`, with a certificate and no bound that passes it."""
+    best, scale = float(values.max()), max(1.0, float(np.abs(values).max()))
+    assert result.termination_status is TerminationStatus.OPTIMAL, told
+    assert result.certificate.ok, told
+    assert result.bounds.primal_bound == pytest.approx(best, rel=1e-6, abs=1e-8 * scale), told
+    found = members.index(result.model.structure.parents)
+    assert values[found] == pytest.approx(best, rel=1e-6, abs=1e-8 * scale), told
+    assert all(r.dual_bound is None or r.dual_bound >= best - 1e-8 * scale for r in result.trace), told

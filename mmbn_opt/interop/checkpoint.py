@@ -140,7 +140,7 @@ class Checkpoint:
             "state": state,
             "seconds": round(progress.seconds, 1),
             "boxes": progress.boxes,
-            **{name: _finite(getattr(progress, name)) for name in ("objective", "bound")},
+            **{name: finite_or_none(getattr(progress, name)) for name in ("objective", "bound")},
             "mmbn_opt_version": package_version(),
             "written": time.strftime("%Y-%m-%d %H:%M:%S"),
         }
@@ -154,8 +154,9 @@ class Checkpoint:
         self._lock.release()
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def finite_or_none(value: float | None) -> float | None:
+    """A number that JSON has a word for."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def locked_folder(folder: Path, lock: str) -> FileLock:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from mmbn_opt.interop._json_document import document_text
 from mmbn_opt.interop._reading import read_text
 from mmbn_opt.interop._version import package_version
 from mmbn_opt.interop.atomic import ensure_directory, write_text_atomic
-from mmbn_opt.interop.checkpoint import TREE, locked_folder
+from mmbn_opt.interop.checkpoint import TREE, finite_or_none, locked_folder
 from mmbn_opt.interop.json_text import parse_json
 from mmbn_opt.interop.limits_told import limits_told
 from mmbn_opt.interop.tree_header import difference, tree_header
@@ -127,8 +126,8 @@ class CurveFolder:
         """See `KeptCurve`."""
         self._content["points"][place] |= {
             "parents": point.parents,
-            "primal_bound": _finite(point.primal_bound),
-            "dual_bound": _finite(point.dual_bound),
+            "primal_bound": finite_or_none(point.primal_bound),
+            "dual_bound": finite_or_none(point.dual_bound),
             "status": point.status.name,
             "seconds": point.seconds,
         }
@@ -151,10 +150,6 @@ def open_curve(path: str | Path) -> CurveFolder:
 def _name(value: float) -> str:
     """What a limit is called: 3 and 3.0 are one, as a folder too."""
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _parents(lists: Any) -> Parents | None:

@@ -201,13 +201,9 @@ class TreeProof(AsksPieces):
         return found[1]
 
     def settle_turned(self, check: Callable[[], None]) -> list[NDArray[np.intp]]:
-        """Let the current box, of one choice, be worth what the best are of those left out for it; which these are.
-
-        `check` is called between passes over the samples, and may raise.
-        """
+        """Let the current box, of one choice, be worth what the best are of those left out for it; which these are."""
         turned, least = best_turned(self._program, np.flatnonzero(self.allowed), check)
-        if turned:
-            self._raise(least - self.constant)
+        self._raise(least - self.constant)
         return turned
 
     @property

@@ -11,7 +11,7 @@ from enumeration import MARGINS, SCORES, Parents, Problem, random_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from side_definitions import edges
-from stated_problems import formulation_of
+from stated_problems import assert_optimal, formulation_of
 
 import mmbn_opt as mm
 from mmbn_opt.formulations.structure.row_values import row_values
@@ -85,14 +85,7 @@ def hold(number: int, score: str, solver: str, *, helped: bool) -> None:
             members, values = [members[k] for k in kept], values[kept]
     result = mm.solve(formulation, solver, **({} if helped else {"starts": []}))
     told = f"{problem}\n{stated}\n{terms}\n{solver}: {result}\n{result.raw_status}\n{result.certificate}"
-    best = float(values.max())
-    scale = max(1.0, float(np.abs(values).max()))
-    assert result.termination_status is TerminationStatus.OPTIMAL, told
-    assert result.certificate.ok, told
-    assert result.bounds.primal_bound == pytest.approx(best, rel=1e-6, abs=1e-8 * scale), told
-    found = members.index(result.model.structure.parents)
-    assert values[found] == pytest.approx(best, rel=1e-6, abs=1e-8 * scale), told
-    assert all(r.dual_bound is None or r.dual_bound >= best - 1e-8 * scale for r in result.trace), told
+    assert_optimal(result, values, members, told)
 
 
 @pytest.mark.parametrize("first", range(0, 80, 20))

@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from enumeration import SCORES, Problem, random_problem
 from seldom import mostly_slow
-from stated_problems import formulation_of
+from stated_problems import assert_optimal, formulation_of
 
 import mmbn_opt as mm
-from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.solvers.choice.branch_and_cut import _race
 
 RULES = ("race", "dual", "mixture")
@@ -40,16 +38,10 @@ def test_two_thousand_programs_of_three_and_four_parents_equal_enumeration(
         problem, turn = problem_of(number), number // len(SCORES)
         members = problem.members()
         values = problem.values(members)
-        best, scale = float(values.max()), max(1.0, float(np.abs(values).max()))
         options = {"branching": RULES[turn % 3], "rounds": 1 + turn % 2}
         starts = {} if turn % 4 == 0 else {"starts": []}
         solver = "scip_cuts" if turn // 6 % 10 == 9 else "branch_and_cut"
         given = {"options": options} if solver == "branch_and_cut" else {}
         result = mm.solve(formulation_of(problem), solver, **given, **starts)
         told = f"{number} {problem}\n{solver} {options}: {result}\n{result.certificate}"
-        assert result.termination_status is TerminationStatus.OPTIMAL, told
-        assert result.certificate.ok, told
-        assert result.bounds.primal_bound == pytest.approx(best, rel=1e-6, abs=1e-8 * scale), told
-        found = members.index(result.model.structure.parents)
-        assert values[found] == pytest.approx(best, rel=1e-6, abs=1e-8 * scale), told
-        assert all(r.dual_bound is None or r.dual_bound >= best - 1e-8 * scale for r in result.trace), told
+        assert_optimal(result, values, members, told)
