@@ -18,7 +18,7 @@ from mmbn_opt.reproduction._isolated import dismiss, execute_unless_cancelled
 from mmbn_opt.reproduction.declaration import Experiment
 from mmbn_opt.reproduction.measures import Removal
 from mmbn_opt.reproduction.methods import METHOD_KINDS, Context, availability
-from mmbn_opt.reproduction.methods.registry import version_of
+from mmbn_opt.reproduction.methods.registry import same_settings, version_of
 from mmbn_opt.reproduction.remaining import Remaining, remaining
 from mmbn_opt.reproduction.results import Results
 from mmbn_opt.reproduction.sources import Source, Table, where_to_get
@@ -108,11 +108,15 @@ def _trials(experiment: Experiment, table: Table, methods: Any, token: str) -> I
     runs = [(label, method, settings) for label, method in methods.items() for settings in method.variants()]
     for label, method, settings in runs:
         about = (method.kind, settings, context, code, METHOD_KINDS[method.kind].package)
+        kept = [] if removal is None else [removal]
         known = fingerprint(table.name, table.content, *about, version_of(method.kind))
-        own = (known, label, *([] if removal is None else [removal]), *(["timed"] if experiment.is_timed else []))
+        own = (known, label, *kept, *(["timed"] if experiment.is_timed else []))
+        alike = (method.kind, same_settings(method.kind, settings, table.y.nunique()), *kept)
         for number, rows in enumerate(splits):
+            key = fingerprint(*own, rows[0], rows[1])
             yield PlannedTrial(
-                key=fingerprint(*own, rows[0], rows[1]), method=label, split=number, table=table, rows=rows,
+                key=key, work=key if experiment.is_timed else fingerprint(table.name, number, *alike), method=label,
+                split=number, table=table, rows=rows,
                 kind=method.kind, settings=settings, context=context,
                 time_limit=_TIMES_THE_LIMIT * context.time_limit, token=token,
                 chosen={name: str(settings[name]) for name in method.chosen_from}, removal=removal,
@@ -132,7 +136,8 @@ def run_experiment(
 ) -> Results:
     """Run what is not done of an experiment, each run in a process apart.
 
-    Ctrl-C ends it; what is done is kept and returned, and the same call goes on from there.
+    Ctrl-C ends it; what is done is kept and returned, and the same call goes on from there. Two methods that are the
+    same on a set (SBM is SM where there are two classes) are run once there and told under both labels.
 
     Parameters
     ----------
@@ -168,19 +173,30 @@ def run_experiment(
     done = {trial.key: record for trial in plan.trials if (record := store.find(trial)) is not None}
     if rerun_failed:
         done = {key: record for key, record in done.items() if record.outcome is RunOutcome.ANSWERED}
-    pending = {trial.key: trial for trial in plan.trials if trial.key not in done}
     logger.info("%d runs of %s, of which %d are done", len(plan.trials), experiment.name, len(done))
+    waiting: dict[str, list[PlannedTrial]] = {}
+    for trial in plan.trials:
+        if trial.key not in done:
+            waiting.setdefault(trial.work, []).append(trial)
+    work = {trial.key: trial.work for trial in plan.trials}
+    pending = {alike[0].key: alike[0] for alike in waiting.values()}
     at_once = _at_once(n_jobs)
 
     def keep(record: TrialRecord) -> None:
-        store.keep(record)
-        done[record.key] = record
         pending.pop(record.key, None)
-        if progress is not None:
-            left = remaining(pending.values(), done.values(), at_once)
-            progress(record, len(done), len(plan.trials), left)
+        for trial in waiting.pop(work[record.key], []):
+            own = record.under(trial)
+            store.keep(own)
+            done[own.key] = own
+            if progress is not None:
+                left = remaining(pending.values(), done.values(), at_once)
+                progress(own, len(done), len(plan.trials), left)
 
     token = plan.trials[0].token
+    for trial in plan.trials:
+        if trial.key in done and trial.work in waiting:
+            pending.pop(waiting[trial.work][0].key)
+            keep(done[trial.key])
     try:
         interrupted = conduct(tuple(pending.values()), execute_unless_cancelled, token, n_jobs, keep)
     finally:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from mmbn_opt.comparison.record import RunOutcome
@@ -23,10 +23,12 @@ _FORMAT = "mmbn_opt trial 1"
 class PlannedTrial:
     """A run before it is done; it can travel to another process or machine.
 
-    `chosen` has the values of this run where held-out rows choose between runs.
+    `chosen` has the values of this run where held-out rows choose between runs. Runs with the same `work` are the same
+    under two labels: one of them is done.
     """
 
     key: str
+    work: str
     method: str
     split: int
     table: Table
@@ -100,6 +102,10 @@ class TrialRecord:
     machine: str = ""
 
     names: ClassVar[tuple[str, str, str]] = ("dataset", "method", "split")
+
+    def under(self, trial: PlannedTrial) -> "TrialRecord":
+        """The same run, as another label tells it."""
+        return replace(self, key=trial.key, method=trial.method, chosen=dict(trial.chosen) or self.chosen)
 
     def to_json(self) -> str:
         """The record as a JSON text.

@@ -5,6 +5,7 @@ import os
 import re
 import threading
 import time
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -53,6 +54,26 @@ def test_each_method_is_run_on_each_split_and_each_run_is_a_file(done):
     assert frame["split"].tolist() == sorted(frame["split"]), "the first splits of all sets come first"
     assert [(n, total) for _, n, total, _ in told] == [(k, 8) for k in range(1, 9)]
     assert told[-1][3].seconds == 0.0
+
+
+def test_two_labels_of_the_same_run_are_done_once(tmp_path):
+    margins = {name: Method("structure", {"criterion": name, "max_parents": 1}) for name in ("sm", "sbm")}
+    both = replace(TABLE, methods=margins).narrowed(sets=["iris", "corral"], n_splits=1)
+    told = []
+    frame = run_experiment(both, folder=tmp_path, progress=lambda *event: told.append(event)).frame
+    assert len(frame) == len(told) == len(list((tmp_path / "runs").iterdir())) == 4
+    seconds = frame.set_index(["dataset", "method"])["seconds"]
+    assert seconds["corral", "sm"] == seconds["corral", "sbm"], "two classes"
+    assert seconds["iris", "sm"] != seconds["iris", "sbm"], "three classes"
+    for path in (tmp_path / "runs").glob("corral-sbm-*"):
+        path.unlink()
+    again = run_experiment(both, folder=tmp_path).frame
+    assert again["seconds"].tolist() == frame["seconds"].tolist(), "told from the run of the other label"
+    alone = run_experiment(both.narrowed(methods=["sbm"], sets=["corral"]), folder=tmp_path / "own").frame
+    columns = ["accuracy", "parameters", "edges", "log_loss"]
+    pd.testing.assert_frame_equal(
+        alone[columns], again.query("method == 'sm' and dataset == 'corral'")[columns].reset_index(drop=True)
+    )
 
 
 def test_the_numbers_of_a_run_are_those_of_the_classifier_on_these_rows(done):

@@ -11,7 +11,9 @@ from typing import Any
 from mmbn_opt._arguments import listed
 from mmbn_opt.exceptions import InputError
 
-__all__ = ["METHOD_KINDS", "Context", "MethodKind", "availability", "build", "check_settings", "version_of"]
+__all__ = [
+    "METHOD_KINDS", "Context", "MethodKind", "availability", "build", "check_settings", "same_settings", "version_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,19 @@ def availability(kind: str) -> str | None:
 def build(kind: str, context: Context, settings: Mapping[str, Any]) -> Any:
     """An estimator by scikit-learn's conventions: ``fit(X, y)``, ``predict(X)``, most have ``predict_proba(X)``."""
     return _function(kind)(context, **settings)
+
+
+def same_settings(kind: str, settings: Mapping[str, Any], n_classes: int) -> dict[str, Any]:
+    """The settings under which a run is told from others: with two classes SBM is SM, since a row has one margin.
+
+    Examples
+    --------
+    >>> same_settings("structure", {"criterion": "sbm", "p": 0.9}, 2)
+    {'criterion': 'sm', 'p': 0.9}
+    """
+    if kind == "structure" and n_classes == 2 and settings.get("criterion") == "sbm":
+        return {**settings, "criterion": "sm"}
+    return dict(settings)
 
 
 def version_of(kind: str) -> str:
