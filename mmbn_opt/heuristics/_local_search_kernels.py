@@ -1,4 +1,7 @@
-"""Compiled inner loops of the local search over margin tables."""
+"""Compiled inner loops of the local search over margin tables.
+
+They get the fields of an `EntryLookup` one by one: taking a tuple apart costs a call as much as a small table's work.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,9 +9,9 @@ from numpy.typing import NDArray
 from mmbn_opt._arrays import FloatArray, kernel
 from mmbn_opt.heuristics.rivals import NOT_A_RIVAL, rival_score
 from mmbn_opt.scores.lookup import find_rows
-from mmbn_opt.scores.margins import EntryLookup
 
 IntArray = NDArray[np.int32]
+Codes = NDArray[np.unsignedinteger]
 
 TILE = 256
 """Samples whose entries are looked up at a time: few, since most columns are given up early."""
@@ -17,7 +20,11 @@ TILE = 256
 @kernel(nogil=True)
 def best_replacement(
     table: FloatArray,
-    lookup: EntryLookup,
+    first_row: IntArray,
+    members: IntArray,
+    strides: IntArray,
+    states: IntArray,
+    codes: Codes,
     labels: IntArray,
     weight: FloatArray,
     gamma: FloatArray,
@@ -34,10 +41,9 @@ def best_replacement(
     Third comes how many samples were looked at, over all columns. The loss is
     ``sum_m n_m (gamma_m - min(gamma_m, margin_m))`` on top of what `begin` says of each column; a column is given up
     once its partial sum reaches the best, which is soon where costly samples come first. `rest`, (n_samples,
-    n_classes), is scratch space: scores without the old column.
+    n_classes), is scratch space: scores without the old column. After `table` come the fields of an `EntryLookup`.
     """
     n_samples, n_classes = scores.shape
-    first_row, members, strides, codes = lookup.first_row, lookup.members, lookup.strides, lookup.codes
     own = np.empty(n_samples)
     rows = np.empty(TILE, dtype=np.int32)
     for start in range(0, n_samples, TILE):
@@ -78,20 +84,39 @@ def best_replacement(
 
 
 @kernel(nogil=True)
-def add_column(table: FloatArray, lookup: EntryLookup, column: int, scores: FloatArray, sign: float) -> None:
+def add_column(
+    table: FloatArray,
+    first_row: IntArray,
+    members: IntArray,
+    strides: IntArray,
+    states: IntArray,
+    codes: Codes,
+    column: int,
+    scores: FloatArray,
+    sign: float,
+) -> None:
     """Add `sign` times what a column scores: one row of `scores` a sample."""
     n_samples, n_classes = scores.shape
     rows = np.empty(TILE, dtype=np.int32)
     for start in range(0, n_samples, TILE):
         size = min(TILE, n_samples - start)
-        find_rows(lookup.first_row[column], lookup.members, lookup.strides, column, lookup.codes, start, size, rows)
+        find_rows(first_row[column], members, strides, column, codes, start, size, rows)
         for i in range(size):
             for c in range(n_classes):
                 scores[start + i, c] += sign * table[rows[i], c]
 
 
 @kernel(nogil=True)
-def score_choice(table: FloatArray, lookup: EntryLookup, choice: NDArray[np.intp], scores: FloatArray) -> None:
+def score_choice(
+    table: FloatArray,
+    first_row: IntArray,
+    members: IntArray,
+    strides: IntArray,
+    states: IntArray,
+    codes: Codes,
+    choice: NDArray[np.intp],
+    scores: FloatArray,
+) -> None:
     """What all columns of a choice score, summed up in their order, of some samples at a time: they stay in a cache.
 
     Four columns at once; entry 0, of zeros, stands for those that there are not.
@@ -105,9 +130,7 @@ def score_choice(table: FloatArray, lookup: EntryLookup, choice: NDArray[np.intp
             for j in range(4):
                 if first + j < len(choice):
                     k = choice[first + j]
-                    find_rows(
-                        lookup.first_row[k], lookup.members, lookup.strides, k, lookup.codes, start, size, rows[j]
-                    )
+                    find_rows(first_row[k], members, strides, k, codes, start, size, rows[j])
                 else:
                     rows[j] = 0
             for i in range(size):

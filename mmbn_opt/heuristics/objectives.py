@@ -52,12 +52,14 @@ class MarginLoss:
     def __init__(self, tables: MarginTables, gamma: float | FloatArray, cost: FloatArray | None = None) -> None:
         self._tables = tables = tables.without_rivals()
         self._gamma = self._wanted = np.full(tables.n_samples, gamma, dtype=np.float64)
-        self._cost = np.zeros(tables.n_columns) if cost is None else cost
+        self._free, self._has_cost = np.zeros(tables.n_columns), cost is not None and bool(np.any(cost))
+        self._cost = self._free if cost is None else cost
         self._linear = 0.0
         self._scores = np.zeros((tables.n_samples, tables.n_classes))
         self._lookup, self._labels, self._weight = tables.lookup, tables.labels, tables.weight
         self._rest = np.empty_like(self._scores)
         width = 1 if tables.binary else tables.n_classes
+        self._at_once = max(1, int(_BLOCK_STEPS / (tables.n_samples * width)))
         self.work = float(tables.n_columns) * tables.n_samples * width
         self.steps = 0
         self._steps_a_sample = 4 + width * 7 // 10
@@ -68,7 +70,7 @@ class MarginLoss:
 
         tables = self._tables
         scores = self._rest  # scratch space here
-        score_choice(tables.table, tables.lookup, np.asarray(choice, dtype=np.intp), scores)
+        score_choice(tables.table, *tables.lookup, np.asarray(choice, dtype=np.intp), scores)
         self.steps += len(choice) * tables.n_samples * (2 + tables.n_classes)
         losses = sample_losses(tables.labels, tables.weight, self._gamma, tables.binary, scores)
         self.steps += _CALL_STEPS + 100 * tables.n_samples  # mostly the sort
@@ -89,22 +91,23 @@ class MarginLoss:
     def _add(self, column: int, sign: float) -> None:
         from mmbn_opt.heuristics._local_search_kernels import add_column
 
-        add_column(self._tables.table, self._lookup, column, self._scores, sign)
+        add_column(self._tables.table, *self._lookup, column, self._scores, sign)
         self.steps += self._tables.n_samples * (2 + self._tables.n_classes)
 
     def best_replacement(self, old_column: int, columns: Choice, cutoff: float) -> tuple[int, float]:
         """Best column in place of `old_column`, or (-1, cutoff)."""
         from mmbn_opt.heuristics._local_search_kernels import best_replacement
 
-        t = self._tables
-        at_once = max(1, int(_BLOCK_STEPS / (t.n_samples * (1 if t.binary else t.n_classes))))
+        t, at_once = self._tables, self._at_once
         best, least = -1, cutoff
-        begin = self._linear - self._cost[old_column] + self._cost[columns]
+        begin = self._free[: len(columns)]
+        if self._has_cost:
+            begin = self._linear - self._cost[old_column] + self._cost[columns]
         for first in range(0, len(columns), at_once):
             leave_in_time()
             column, loss, looked = best_replacement(
                 t.table,
-                self._lookup,
+                *self._lookup,
                 self._labels,
                 self._weight,
                 self._wanted,

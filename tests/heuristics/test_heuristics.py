@@ -91,7 +91,7 @@ def test_compiled_replacement_equals_its_plain_twin(problem, binary, gamma, draw
     columns = np.arange(offsets[node], offsets[node + 1])
     compiled = best_replacement(
         tables.table,
-        tables.lookup,
+        *tables.lookup,
         tables.labels,
         tables.weight,
         np.full(tables.n_samples, gamma),
@@ -231,7 +231,7 @@ def test_scores_of_a_choice_are_the_sums_of_its_entries_to_the_last_digit(proble
     tables = mm.SoftMarginStructure(dataset_of(rows, card)).tables
     choice = rng.integers(0, tables.n_columns, 5).astype(np.intp)
     scores = np.full((tables.n_samples, tables.n_classes), np.nan)
-    score_choice(tables.table, tables.lookup, choice, scores)
+    score_choice(tables.table, *tables.lookup, choice, scores)
     expected = np.zeros_like(scores)
     for column in choice:
         expected += tables.table[tables.lookup.entries(int(column))]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mmbn_opt.data.discrete import DiscreteDataset
-from mmbn_opt.formulations import SoftMarginStructure
+from mmbn_opt.formulations import BinarySoftMarginStructure, SoftMarginStructure
 from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.lagrangian import (
     branching_bound,
@@ -90,6 +90,28 @@ def test_cuts_come_in_the_order_in_which_groups_are_wanted(program, n_wanted: in
         assert (some.groups == wanted).all()
         assert (some.gradients == every.gradients[wanted]).all()
         assert (some.intercepts == every.intercepts[wanted]).all()
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3, 9])
+def test_few_samples_are_summed_to_the_digits_of_many(*, binary: bool, n_classes: int) -> None:
+    """Each by itself, or set by set: a row does not depend on the groups that were asked for beside its own."""
+    rng = np.random.default_rng(n_classes)
+    labels = np.arange(400) % n_classes
+    codes = np.stack([(labels + rng.integers(0, 3, 400)) % states for states in (2, 3, 2, 4)], axis=1)
+    data = DiscreteDataset.from_arrays(codes, labels, sample_weight=rng.random(400) + 0.5)
+    make = BinarySoftMarginStructure if binary else SoftMarginStructure
+    program = make(data, max_parents=3).build(ProgramKind.IMPLICIT_CONCAVE)
+    term = program.term.regrouped(30)
+    n_few = 0
+    for _ in range(10):
+        x = np.concatenate([rng.dirichlet(np.full(len(g), 0.5)) for g in program.choice_groups])
+        every = term.cuts(x)
+        for g in range(30):
+            alone = term.cuts(x, lambda _, g=g: np.array([g]))
+            assert (alone.gradients[0] == every.gradients[g]).all()
+            n_few += bool(alone.gradients.any())
+    assert n_few > 100
 
 
 @pytest.mark.parametrize("seed", range(30))

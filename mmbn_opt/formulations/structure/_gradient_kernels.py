@@ -16,6 +16,9 @@ Codes = NDArray[np.unsignedinteger]
 BLOCK = 4096
 """Samples whose cells are looked up at a time: they stay in the first cache."""
 
+FEW = 48
+"""Samples up to which each is looked up by itself: what is prepared for many costs more."""
+
 
 @kernel(nogil=True)
 def number_kinds(
@@ -157,8 +160,9 @@ def hand_over(bundles: NodeBundles, s: int, sums: FloatArray, i: int, gradients:
             sums[b, j] = 0.0
 
 
-# Without "reassoc", by which compilers would gather from four samples at a time, slower than one after the other.
-@kernel(nogil=True, fastmath={"contract", "nsz"})
+# Without "reassoc", by which compilers would gather from four samples at a time, slower than one after the other, and
+# without "contract": `few_gradients` has the same digits.
+@kernel(nogil=True, fastmath={"nsz"})
 def look_up(
     bundles: NodeBundles,
     sets: NodeSets,
@@ -175,35 +179,35 @@ def look_up(
     gradients: FloatArray,
 ) -> None:
     """The columns of set `s` of `margin_gradients` for the groups that are not counted, sample by sample."""
-    n_groups, step = len(ends) - 1, np.uint32(WIDTH * sets.cells[s])
+    n_groups, step, n_samples = len(ends) - 1, np.uint64(WIDTH * sets.cells[s]), ends[len(ends) - 1]
+    width, values = np.uint64(WIDTH), bundles.values
     for b in range(bundles.of_set[s], bundles.of_set[s + 1]):
-        values = bundles.values[bundles.start[b] : bundles.start[b + 1]]
+        base = np.uint64(bundles.start[b])
         sums[:] = 0.0
         i = 0
-        for start in range(0, ends[n_groups], BLOCK):
-            stop = min(start + BLOCK, ends[n_groups])
-            find_rows(0, sets.members, sets.strides, s, codes, start, stop - start, rows)
+        for start in range(0, n_samples, BLOCK):
+            stop = min(start + BLOCK, n_samples)
+            if n_samples > BLOCK or b == bundles.of_set[s]:
+                find_rows(0, sets.members, sets.strides, s, codes, start, stop - start, rows)
             while True:
                 if not counted[i]:
-                    begin, end = max(start, ends[i]), min(stop, ends[i + 1])
-                    cells, label, times = rows[begin - start : end - start], labels[begin:end], weight[begin:end]
                     t0 = t1 = t2 = t3 = 0.0
                     if binary:
-                        for a in range(len(cells)):
-                            at, n = np.uint32(label[a]) * step + np.uint32(WIDTH) * np.uint32(cells[a]), times[a]
+                        for a in range(np.uint64(max(start, ends[i])), np.uint64(min(stop, ends[i + 1]))):
+                            n = weight[a]
+                            at = base + np.uint64(labels[a]) * step + width * np.uint64(rows[a - np.uint64(start)])
                             t0 += n * values[at]
-                            t1 += n * values[at + np.uint32(1)]
-                            t2 += n * values[at + np.uint32(2)]
-                            t3 += n * values[at + np.uint32(3)]
+                            t1 += n * values[at + np.uint64(1)]
+                            t2 += n * values[at + np.uint64(2)]
+                            t3 += n * values[at + np.uint64(3)]
                     else:
-                        nearest = rival[begin:end]
-                        for a in range(len(cells)):
-                            cell, n = np.uint32(WIDTH) * np.uint32(cells[a]), times[a]
-                            at, to = np.uint32(label[a]) * step + cell, np.uint32(nearest[a]) * step + cell
+                        for a in range(np.uint64(max(start, ends[i])), np.uint64(min(stop, ends[i + 1]))):
+                            n, cell = weight[a], base + width * np.uint64(rows[a - np.uint64(start)])
+                            at, to = cell + np.uint64(labels[a]) * step, cell + np.uint64(rival[a]) * step
                             t0 += n * (values[at] - values[to])
-                            t1 += n * (values[at + np.uint32(1)] - values[to + np.uint32(1)])
-                            t2 += n * (values[at + np.uint32(2)] - values[to + np.uint32(2)])
-                            t3 += n * (values[at + np.uint32(3)] - values[to + np.uint32(3)])
+                            t1 += n * (values[at + np.uint64(1)] - values[to + np.uint64(1)])
+                            t2 += n * (values[at + np.uint64(2)] - values[to + np.uint64(2)])
+                            t3 += n * (values[at + np.uint64(3)] - values[to + np.uint64(3)])
                     sums[i, 0] += t0
                     sums[i, 1] += t1
                     sums[i, 2] += t2
@@ -220,10 +224,84 @@ def look_up(
 
 
 @kernel(nogil=True)
+def sort_out(
+    below: IntArray,
+    nearest: IntArray,
+    begins: NDArray[np.intp],
+    counts: NDArray[np.intp],
+    group: IntArray,
+    n_groups: int,
+    groups: NDArray[np.intp],
+    codes: Codes,
+    labels: IntArray,
+    weight: FloatArray,
+    n_classes: int,
+) -> tuple[Codes, IntArray, FloatArray, IntArray, NDArray[np.intp], IntArray, IntArray, NDArray[np.intp]]:
+    """The samples below gamma of some groups, in the order in which these are wanted.
+
+    `below` and `nearest` are what `margin_pass` found: ``counts[i]`` samples from ``begins[i]`` on, by groups.
+
+    Returns
+    -------
+    codes, labels, weight, rival : arrays
+        Of these samples.
+    ends : intp array (len(groups) + 1,)
+        Where the samples of each group end.
+    number, kinds, kind_ends : arrays
+        See `number_kinds`.
+    """
+    of_group = np.zeros(n_groups + 1, dtype=np.intp)
+    for part in range(len(begins)):
+        for i in range(begins[part], begins[part] + counts[part]):
+            of_group[group[below[i]] + 1] += 1
+    for g in range(n_groups):
+        of_group[g + 1] += of_group[g]
+    active, rivals = np.empty(of_group[n_groups], dtype=np.int32), np.empty(of_group[n_groups], dtype=np.int32)
+    n = 0
+    for part in range(len(begins)):
+        for i in range(begins[part], begins[part] + counts[part]):
+            active[n], rivals[n] = below[i], nearest[i]
+            n += 1
+    ends = np.zeros(len(groups) + 1, dtype=np.intp)
+    for j in range(len(groups)):
+        ends[j + 1] = ends[j] + of_group[groups[j] + 1] - of_group[groups[j]]
+    n = ends[len(groups)]
+    samples, rival = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    for j in range(len(groups)):
+        first = of_group[groups[j]]
+        for i in range(ends[j + 1] - ends[j]):
+            samples[ends[j] + i], rival[ends[j] + i] = active[first + i], rivals[first + i]
+    own_codes = np.empty((len(codes), n), dtype=codes.dtype)
+    for v in range(len(codes)):
+        row, own = codes[v], own_codes[v]
+        for i in range(n):
+            own[i] = row[np.uint32(samples[i])]
+    own_labels, own_weight = np.empty(n, dtype=np.int32), np.empty(n)
+    for i in range(n):
+        own_labels[i], own_weight[i] = labels[samples[i]], weight[samples[i]]
+    number, kinds = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    kind_ends = np.empty(len(ends), dtype=np.intp)
+    number_kinds(own_labels, rival, n_classes, ends, number, kinds, kind_ends)
+    return own_codes, own_labels, own_weight, rival, ends, number, kinds, kind_ends
+
+
+@kernel(nogil=True)
 def margin_gradients(
-    bundles: NodeBundles,
-    blocks: NodeBlocks,
-    sets: NodeSets,
+    values: FloatArray,
+    start: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    of_set: NDArray[np.int64],
+    members: IntArray,
+    strides: IntArray,
+    cells: NDArray[np.int64],
+    of_block: NDArray[np.int64],
+    block_sets: NDArray[np.int64],
+    inside: IntArray,
+    set_members: IntArray,
+    set_strides: IntArray,
+    set_cells: NDArray[np.int64],
+    set_start: NDArray[np.int64],
+    set_columns: NDArray[np.int64],
     n_classes: int,
     codes: Codes,
     labels: IntArray,
@@ -234,24 +312,30 @@ def margin_gradients(
     number: IntArray,
     kinds: IntArray,
     kind_ends: NDArray[np.intp],
-    wanted_blocks: NDArray[np.intp],
+    first_block: int,
+    last_block: int,
     gradients: FloatArray,
 ) -> None:
-    """For the columns k of some blocks of sets: ``gradients[i, k]``, the sum of n_m times the log ratio over a group.
+    """For the columns k of blocks ``first_block`` to ``last_block - 1``: ``gradients[i, k]``.
 
+    That is the sum of n_m times the log ratio over group i.
     The samples are those below gamma alone; group i has ``ends[i]`` to ``ends[i + 1] - 1``. The ratio is that of
     ``theta_k`` at the true class to ``theta_k`` at the nearest rival (for `binary` tables the entry of the true class,
     and the rival is -1). Where a group has many samples beside the cells of a block, those of each cell are counted,
     for all columns of all its sets at once; the weight of a cell then multiplies its entries, which is the same sum.
     Elsewhere a sample's cell is looked up for the columns of a set at once. `number`, `kinds` and `kind_ends` are those
-    of `number_kinds`.
+    of `number_kinds`. First come the fields of `NodeBundles`, `NodeBlocks` and `NodeSets`, one by one: taking tuples
+    apart costs a call as much as the work of a small table.
     """
+    bundles = NodeBundles(values, start, columns, of_set)
+    blocks = NodeBlocks(members, strides, cells, of_block, block_sets, inside)
+    sets = NodeSets(set_members, set_strides, set_cells, set_start, set_columns)
     n_groups = len(ends) - 1
     rows = np.empty(BLOCK, dtype=np.int32)
     counted = np.empty(n_groups, dtype=np.bool_)
     counts = np.zeros(len(labels))
     sums = np.empty((n_groups, WIDTH))
-    for b in wanted_blocks:
+    for b in range(first_block, last_block):
         n_sets, sums_up = blocks.of_block[b + 1] - blocks.of_block[b], np.int64(0)
         for place in range(blocks.of_block[b], blocks.of_block[b + 1]):
             sums_up += blocks.cells[b] + sets.cells[blocks.sets[place]]
@@ -259,7 +343,8 @@ def margin_gradients(
         for i in range(n_groups):
             # A count of all sets at once takes as long as one of them looked up, and then its cells are summed up.
             n_kinds = kind_ends[i + 1] - kind_ends[i]
-            counted[i] = sums_up * n_kinds < (n_sets - 1) * (ends[i + 1] - ends[i])
+            size = ends[i + 1] - ends[i]
+            counted[i] = size > FEW and sums_up * n_kinds < (n_sets - 1) * size
             some_counted |= counted[i]
             all_counted &= counted[i]
         if some_counted:
@@ -274,3 +359,35 @@ def margin_gradients(
                 bundles, sets, blocks.sets[place], codes, labels, weight, rival, binary, ends, counted, rows, sums,
                 gradients,
             )  # fmt: skip
+
+
+@kernel(nogil=True, fastmath={"nsz"})
+def few_gradients(
+    table: FloatArray,
+    first_row: IntArray,
+    members: IntArray,
+    strides: IntArray,
+    columns: NDArray[np.intp],
+    codes: Codes,
+    labels: IntArray,
+    weight: FloatArray,
+    rival: IntArray,
+    binary: bool,
+    ends: NDArray[np.intp],
+    gradients: FloatArray,
+) -> None:
+    """The same for all `columns`, of few samples: each entry is looked up in the flat table, and nothing prepared.
+
+    To the last digit, so that a group's row does not depend on the groups that were asked for beside it.
+    """
+    width = members.shape[1]
+    for k in columns:
+        for i in range(len(ends) - 1):
+            total = 0.0
+            for a in range(ends[i], ends[i + 1]):
+                place = first_row[k]
+                for w in range(width):
+                    place += strides[k, w] * np.int32(codes[members[k, w], a])
+                entry = table[np.uint32(place + labels[a])]
+                total += weight[a] * (entry if binary else entry - table[np.uint32(place + rival[a])])
+            gradients[i, k] = total

@@ -11,6 +11,7 @@ from ...scores.lookup import find_rows
 from ...scores.margins import EntryLookup
 
 IntArray = NDArray[np.int32]
+Codes = NDArray[np.unsignedinteger]
 
 TILE = 256
 """Samples worked on at a time, so that their scores stay in the first cache."""
@@ -157,7 +158,11 @@ def nearest_rival(scores: FloatArray, i: int) -> int:
 def margin_pass(
     table: FloatArray,
     n_classes: int,
-    lookup: EntryLookup,
+    first_row: IntArray,
+    members: IntArray,
+    strides: IntArray,
+    states: IntArray,
+    codes: Codes,
     labels: IntArray,
     weight: FloatArray,
     gamma: FloatArray,
@@ -175,12 +180,14 @@ def margin_pass(
     """Loss of every group at `x`, and the samples below gamma with their nearest rivals; returns how many they are.
 
     Samples ``first`` to ``last - 1`` alone; what is found stands in `active` and `rival` from ``first`` on. `table` is
-    flat, and `lookup` one of places in it.
+    flat, and what follows `n_classes` are the fields of an `EntryLookup` of places in it: taking a tuple apart costs a
+    call as much as the work of a small table.
 
     ``margin_m = min_c sum_k x_k (log theta_k[true class] - log theta_k[c])``, for `binary` tables the sum of the
     entries of the true class alone; loss_g = sum n_m (gamma_m - margin_m)_+. Samples must be in the order of their
     groups. A loss's tangent is ``intercept_g - gradient_g . y``.
     """
+    lookup = EntryLookup(first_row, members, strides, states, codes)
     scores = scores_of_tile(binary, n_classes)
     rows = np.empty((AT_ONCE, TILE), dtype=np.int32)
     margin = np.empty(TILE)

@@ -27,6 +27,8 @@ from .node_sets import NodeSets
 
 __all__ = ["DEFAULT_GROUPS", "MarginTerm"]
 
+Counts = NDArray[np.intp]
+
 DEFAULT_GROUPS = 12
 """Groups of samples of a term until a solver asks for another number."""
 
@@ -147,25 +149,27 @@ class MarginTerm:
             found += map(work, numbers) if self._threads == 1 else _workers(self._threads).map(work, numbers)
         return found
 
-    def _pass(self, x: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.int32], NDArray[np.int32], list[slice]]:
-        """Loss and intercept of every group; samples below their gamma and their rivals, and where these stand."""
+    def _pass(self, x: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.int32], NDArray[np.int32], Counts]:
+        """Loss and intercept of every group; samples below their gamma and their rivals, and how many in each part."""
         from ._margin_kernels import margin_pass
 
         columns = self._varying[x[self._varying] != 0.0]
         ends = self._part_ends
-        loss, intercept = np.empty((2, len(ends) - 1, self._n_groups))
+        counts = np.empty(len(ends) - 1, dtype=np.intp)
+        loss, intercept = np.empty((2, len(counts), self._n_groups))
         active, rival = np.empty((2, self.n_parts), dtype=np.int32)  # of this call: several threads may make one
 
-        def run(part: int) -> slice:
-            first, last = int(ends[part]), int(ends[part + 1])
-            count = margin_pass(
-                self._flat, self._table.shape[1], self._places, self._labels, self._weight, self._gamma, self._binary,
-                self._group, columns, x, loss[part], intercept[part], active, rival, first, last,
+        def run(part: int) -> None:
+            counts[part] = margin_pass(
+                self._flat, self._table.shape[1], *self._places, self._labels, self._weight, self._gamma, self._binary,
+                self._group, columns, x, loss[part], intercept[part], active, rival, int(ends[part]),
+                int(ends[part + 1]),
             )  # fmt: skip
-            return slice(first, first + count)
 
-        found = self._map(run, len(ends) - 1)
-        return loss.sum(axis=0), intercept.sum(axis=0), active, rival, found
+        self._map(run, len(counts))
+        if len(counts) == 1:
+            return loss[0], intercept[0], active, rival, counts
+        return loss.sum(axis=0), intercept.sum(axis=0), active, rival, counts
 
     def values(self, x: FloatArray) -> FloatArray:
         """``f_g(x)``, shape (n_groups,)."""
@@ -173,32 +177,30 @@ class MarginTerm:
 
     def cuts(self, x: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
         """Values at `x`, and supergradients of all groups or of those that `wanted` picks, in its order."""
-        from ._gradient_kernels import margin_gradients, number_kinds
+        from ._gradient_kernels import FEW, few_gradients, margin_gradients, sort_out
 
-        loss, intercept, below, nearest, found = self._pass(x)
+        loss, intercept, below, nearest, counts = self._pass(x)
         values = self.upper - loss
         groups = np.arange(self._n_groups) if wanted is None else wanted(values)
-        active = np.concatenate([below[part] for part in found])
-        rival = np.concatenate([nearest[part] for part in found])
-        ends = np.searchsorted(self._group[active], np.arange(self._n_groups + 1))
-        if wanted is not None:  # in whatever order they are wanted, even if these are all
-            places = np.concatenate([np.arange(0), *(np.arange(ends[g], ends[g + 1]) for g in groups)])
-            active, rival = active[places], rival[places]
-            ends = np.concatenate([[0], np.cumsum(ends[groups + 1] - ends[groups])])
-        codes, labels, weight = np.take(self._places.codes, active, axis=1), self._labels[active], self._weight[active]
-        number, kinds = np.empty((2, len(active)), dtype=np.int32)
-        kind_ends = np.empty(len(ends), dtype=np.intp)
-        number_kinds(labels, rival, self._table.shape[1], ends, number, kinds, kind_ends)
+        n_classes, bundles, blocks = self._table.shape[1], self._bundles, self._blocks
+        codes, labels, weight, rival, ends, number, kinds, kind_ends = sort_out(
+            below, nearest, self._part_ends[:-1], counts, self._group, self._n_groups, groups, self._places.codes,
+            self._labels, self._weight, n_classes,
+        )  # fmt: skip
         gradients = np.zeros((len(groups), len(x)))
-        bundles, blocks = self._bundles, self._blocks
+        if len(labels) <= FEW:
+            few_gradients(
+                self._flat, *self._places[:3], self._varying, codes, labels, weight, rival, self._binary, ends,
+                gradients,
+            )  # fmt: skip
+            return GroupCuts(values, groups, (self.upper - intercept)[groups], gradients)
         n_blocks = len(blocks.cells)
-        n_shares = min(max(self._threads, len(active) * n_blocks // _LOOKUPS_A_SHARE), max(self._threads, n_blocks))
-        shares = [np.arange(n_blocks)] if n_shares == 1 else np.array_split(np.arange(n_blocks), n_shares)
+        n_shares = min(max(self._threads, len(labels) * n_blocks // _LOOKUPS_A_SHARE), max(self._threads, n_blocks))
 
         def run(share: int) -> None:
             margin_gradients(
-                bundles, blocks, self._sets, self._table.shape[1], codes, labels, weight, rival, self._binary, ends,
-                number, kinds, kind_ends, shares[share], gradients,
+                *bundles, *blocks, *self._sets, n_classes, codes, labels, weight, rival, self._binary, ends, number,
+                kinds, kind_ends, n_blocks * share // n_shares, n_blocks * (share + 1) // n_shares, gradients,
             )  # fmt: skip
 
         self._map(run, n_shares, self._threads)
