@@ -22,23 +22,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from grid import load, make
 
 import mmbn_opt as mm
+from mmbn_opt.formulations.structure.base import StructureFormulation
 from mmbn_opt.verification import verify
 
 RESULTS = Path(__file__).parent / "results" / "kills.csv"
 
 
-def problem_of(folder: Path, case: str) -> tuple[mm.SoftMarginStructure, Path]:
-    """A problem by set and p, and its table."""
+def problem_of(folder: Path, case: str) -> tuple[StructureFormulation, Path]:
+    """A problem of the grid by set and p, and its table."""
     name, p = case.split(":")
-    table = folder / f"{name}.csv.gz"
-    return mm.SoftMarginStructure(
-        mm.prepare(mm.read_table(table), "class", missing="drop").data, gamma=mm.log_odds(float(p))
-    ), table
+    return make(load(folder, name), "sm", float(p), 2), folder / f"{name}.csv.gz"
 
 
-def on_a_cluster(given: argparse.Namespace, problem: mm.SoftMarginStructure, folder: Path) -> dict[str, Any]:
+def on_a_cluster(given: argparse.Namespace, problem: StructureFormulation, folder: Path) -> dict[str, Any]:
     """Search while workers are killed."""
     import dask
     from distributed import Client, LocalCluster
@@ -88,7 +87,7 @@ def told(result: mm.Result) -> dict[str, Any]:
     }
 
 
-def again_and_again(given: argparse.Namespace, problem: mm.SoftMarginStructure, folder: Path) -> dict[str, Any]:
+def again_and_again(given: argparse.Namespace, problem: StructureFormulation, folder: Path) -> dict[str, Any]:
     """Search in a process that is killed and started again; each is forked from this one, which has read the table."""
     rng, tree = np.random.default_rng(given.kills), folder / "tree.mmbn"
     begin, done = time.perf_counter(), 0
@@ -114,7 +113,7 @@ def again_and_again(given: argparse.Namespace, problem: mm.SoftMarginStructure, 
     }
 
 
-def alone(problem: mm.SoftMarginStructure, folder: Path, there: Any) -> None:
+def alone(problem: StructureFormulation, folder: Path, there: Any) -> None:
     """One call."""
     there.send(told(mm.solve(problem, "branch_and_cut", checkpoint=folder)))
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
 from threading import RLock
 
 import numpy as np
@@ -33,6 +34,7 @@ class TreeLedger:
 
     def __init__(self) -> None:
         self._open: dict[int, tuple[float, NDArray[np.uint8]]] = {}
+        self._least: list[tuple[float, int]] = []
         self._deep: DeepBoxes | None = None
         self._next = 1
         self.closed = math.inf
@@ -45,6 +47,7 @@ class TreeLedger:
         """Another ledger in the same state, but for its log."""
         twin = TreeLedger()
         twin._open, twin._next, twin.closed = dict(self._open), self._next, self.closed
+        twin._least = list(self._least)
         twin.taken, twin.counts = dict(self.taken), dict(self.counts)
         return twin
 
@@ -74,12 +77,12 @@ class TreeLedger:
     def add(self, value: float, allowed: BoolArray) -> int:
         """A box is open; its number."""
         number, self._next = self._next, self._next + 1
-        self._open[number] = (value, np.packbits(allowed))
+        self._put(number, value, np.packbits(allowed))
         return number
 
     def put_back(self, number: int, value: float, allowed: BoolArray) -> None:
         """A box that was known before is open."""
-        self._open[number] = (value, np.packbits(allowed))
+        self._put(number, value, np.packbits(allowed))
         self._next = max(self._next, number + 1)
 
     def put_away(self, numbers: list[int], places: list[int], depths: list[int], deep: DeepBoxes) -> None:
@@ -101,6 +104,8 @@ class TreeLedger:
             self._deep = deep
             for number in numbers:
                 del self._open[number]
+            self._least = [(value, number) for number, (value, _) in self._open.items()]
+            heapify(self._least)
 
     def bring_back(self, count: int) -> NDArray[np.void]:
         """At most so many boxes, the best among them, that waited on the disk are in memory again."""
@@ -108,8 +113,13 @@ class TreeLedger:
             assert self._deep is not None
             boxes = self._deep.take(count)
             for number, box in zip(boxes["number"].tolist(), boxes, strict=True):
-                self._open[number] = (float(box["value"]), box["bits"].copy())
+                self._put(number, float(box["value"]), box["bits"].copy())
         return boxes
+
+    def _put(self, number: int, value: float, bits: NDArray[np.uint8]) -> None:
+        with self.lock:
+            self._open[number] = (value, bits)
+            heappush(self._least, (value, number))
 
     def reserve(self, count: int) -> int:
         """So many numbers that no box will get from here; the first."""
@@ -127,7 +137,7 @@ class TreeLedger:
 
     def mirror(self, number: int, value: float, bits: NDArray[np.uint8]) -> None:
         """A box that is open with somebody who told its number."""
-        self._open[number] = (value, bits)
+        self._put(number, value, bits)
 
     def count(self, what: str, number: int) -> None:
         """So many more of something."""
@@ -149,7 +159,7 @@ class TreeLedger:
         """A box that was looked at is open as it was before."""
         with self.lock:
             del self.taken[number]
-            self._open[number] = (value, bits)
+            self._put(number, value, bits)
 
     def close_at(self, value: float) -> None:
         """Something that is worth at least `value` is not looked at any more."""
@@ -169,5 +179,8 @@ class TreeLedger:
     def bound(self) -> float:
         """What no choice of the program can beat, as loss."""
         with self.lock:
-            least = min((value for value, _ in self._open.values()), default=math.inf)
+            # Boxes leave the heap when they come to its top: looking through all of them would take longer and longer.
+            while self._least and self._open.get(self._least[0][1], (math.nan,))[0] != self._least[0][0]:
+                heappop(self._least)
+            least = self._least[0][0] if self._least else math.inf
             return min(least, self.deep_least, min(self.taken.values(), default=math.inf), self.closed)
