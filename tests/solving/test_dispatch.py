@@ -228,8 +228,9 @@ def scored(n_nodes: int, n_sets: int) -> mm.LocalScoreStructure:
         (25, 100, "subset_search", "subset_search"),
         (26, 100, "scip_cuts", "branch_and_cut"),
         (37, 17, "scip_cuts", "branch_and_cut"),  # as alarm with 100 rows
-        (35, 300, "subset_search", "subset_search"),  # as mildew
-        (41, 300, "scip_cuts", "branch_and_cut"),
+        (37, 540, "scip_cuts", "branch_and_cut"),  # as alarm with ess 100
+        (35, 630, "subset_search", "subset_search"),  # as mildew
+        (41, 630, "scip_cuts", "branch_and_cut"),
     ],
 )
 def test_auto_chooses_for_local_scores_by_nodes_and_sets_a_node(n_nodes, n_sets, with_scip, without, monkeypatch):
