@@ -140,6 +140,18 @@ def test_choices_are_made_on_training_rows_and_told():
     )
 
 
+@pytest.mark.parametrize(("copies", "rows"), [(1, None), (8, None), (8, 900)])
+def test_a_class_of_a_single_row_is_chosen_with(copies, rows):
+    """With five folds and with one part held out, as for nursery, whose rarest class has two rows."""
+    context, (X, y), (test_X, test_y) = parts("iris")
+    X, y = pd.concat([X] * copies + [X.iloc[:1]], ignore_index=True), pd.concat([y] * copies + [y.iloc[:1]])
+    y = pd.Series([*y[:-1], "rare"], index=X.index)
+    model = build("svm", context, {"C": [0.001, 10.0], "gamma": "scale", **({} if rows is None else {"rows": rows})})
+    model.fit(X, y)
+    assert model.chosen_["C"] == 10.0
+    assert (model.predict(test_X) == test_y).mean() > 0.8
+
+
 def test_the_width_of_a_gaussian_is_what_the_paper_calls_sigma():
     context, _, _ = parts("iris")
     model = build("svm", context, {"C": 1.0, "sigma": 2.0})

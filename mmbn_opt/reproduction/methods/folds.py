@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
 
-__all__ = ["Chosen", "as_list", "held_out_folds", "some_rows"]
+__all__ = ["Chosen", "as_list", "held_out_folds", "some_rows", "strata"]
 
 _LARGE = 1000
 
@@ -32,8 +32,22 @@ def some_rows(y: Sequence[Any] | NDArray[Any], most: int | None, seed: int) -> N
     n = len(y)
     if most is None or n <= most:
         return np.arange(n)
-    rows: NDArray[np.intp] = next(StratifiedShuffleSplit(1, train_size=most, random_state=seed).split(y, y))[0]
+    draw = StratifiedShuffleSplit(1, train_size=most, random_state=seed)
+    rows: NDArray[np.intp] = next(draw.split(y, strata(y)))[0]
     return rows
+
+
+def strata(y: Sequence[Any] | NDArray[Any]) -> NDArray[np.intp]:
+    """Numbers of the classes, to part rows in proportion: a class of a single row goes with the commonest.
+
+    Examples
+    --------
+    >>> strata(["a", "b", "b", "c", "c", "c"]).tolist()
+    [2, 1, 1, 2, 2, 2]
+    """
+    _, codes, counts = np.unique(np.asarray(y), return_inverse=True, return_counts=True)
+    numbers: NDArray[np.intp] = np.where(counts[codes] > 1, codes, np.argmax(counts))
+    return numbers
 
 
 def as_list(values: Any) -> list[Any]:
@@ -84,7 +98,8 @@ class Chosen(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(grids) > 1 or any(len(values) > 1 for values in grids[0].values()):
             rows = some_rows(labels, self.rows, self.seed)
             folds = held_out_folds(len(rows), self.seed, self.n_folds)
-            search = GridSearchCV(self.estimator, [dict(g) for g in grids], cv=folds, refit=False)
+            parted = list(folds.split(rows, strata(labels[rows])))
+            search = GridSearchCV(self.estimator, [dict(g) for g in grids], cv=parted, refit=False)
             part = encoded.iloc[rows] if isinstance(encoded, pd.DataFrame) else encoded[rows]
             self.chosen_ = search.fit(part, labels[rows]).best_params_
         self.estimator_ = clone(self.estimator).set_params(**self.chosen_).fit(encoded, labels)
