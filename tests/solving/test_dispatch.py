@@ -229,7 +229,7 @@ def scored(n_nodes: int, n_sets: int) -> mm.LocalScoreStructure:
         (26, 100, "scip_cuts", "branch_and_cut"),
         (37, 17, "scip_cuts", "branch_and_cut"),  # as alarm with 100 rows
         (37, 540, "scip_cuts", "branch_and_cut"),  # as alarm with ess 100
-        (35, 630, "subset_search", "subset_search"),  # as mildew
+        (40, 640, "subset_search", "subset_search"),  # as mildew
         (41, 630, "scip_cuts", "branch_and_cut"),
     ],
 )
