@@ -108,16 +108,15 @@ def _trials(experiment: Experiment, table: Table, methods: Any, token: str) -> I
     runs = [(label, method, settings) for label, method in methods.items() for settings in method.variants()]
     for label, method, settings in runs:
         about = (method.kind, settings, context, code, METHOD_KINDS[method.kind].package)
-        kept = [] if removal is None else [removal]
+        taken_out = [] if removal is None else [removal]
         known = fingerprint(table.name, table.content, *about, version_of(method.kind))
-        own = (known, label, *kept, *(["timed"] if experiment.is_timed else []))
-        alike = (method.kind, same_settings(method.kind, settings, table.y.nunique()), *kept)
+        own = (known, label, *taken_out, *(["timed"] if experiment.is_timed else []))
+        alike = (method.kind, same_settings(method.kind, settings, table.y.nunique()), *taken_out)
         for number, rows in enumerate(splits):
             key = fingerprint(*own, rows[0], rows[1])
             yield PlannedTrial(
                 key=key, work=key if experiment.is_timed else fingerprint(table.name, number, *alike), method=label,
-                split=number, table=table, rows=rows,
-                kind=method.kind, settings=settings, context=context,
+                split=number, table=table, rows=rows, kind=method.kind, settings=settings, context=context,
                 time_limit=_TIMES_THE_LIMIT * context.time_limit, token=token,
                 chosen={name: str(settings[name]) for name in method.chosen_from}, removal=removal,
                 is_timed=experiment.is_timed, grace=_GRACE_SEC,
@@ -174,31 +173,33 @@ def run_experiment(
     if rerun_failed:
         done = {key: record for key, record in done.items() if record.outcome is RunOutcome.ANSWERED}
     logger.info("%d runs of %s, of which %d are done", len(plan.trials), experiment.name, len(done))
-    waiting: dict[str, list[PlannedTrial]] = {}
-    for trial in plan.trials:
-        if trial.key not in done:
-            waiting.setdefault(trial.work, []).append(trial)
-    work = {trial.key: trial.work for trial in plan.trials}
-    pending = {alike[0].key: alike[0] for alike in waiting.values()}
     at_once = _at_once(n_jobs)
+    pending: dict[str, list[PlannedTrial]] = {}  # by the first of those that are the same under other labels
+
+    def tell(trial: PlannedTrial, record: TrialRecord) -> None:
+        own = record.under(trial)
+        store.keep(own)
+        done[own.key] = own
+        if progress is not None:
+            left = remaining([alike[0] for alike in pending.values()], done.values(), at_once)
+            progress(own, len(done), len(plan.trials), left)
 
     def keep(record: TrialRecord) -> None:
-        pending.pop(record.key, None)
-        for trial in waiting.pop(work[record.key], []):
-            own = record.under(trial)
-            store.keep(own)
-            done[own.key] = own
-            if progress is not None:
-                left = remaining(pending.values(), done.values(), at_once)
-                progress(own, len(done), len(plan.trials), left)
+        for trial in pending.pop(record.key, []):
+            tell(trial, record)
 
+    first: dict[str, str] = {}
+    known = {trial.work: done[trial.key] for trial in plan.trials if trial.key in done}
+    to_do = [trial for trial in plan.trials if trial.key not in done]
+    for trial in to_do:
+        if trial.work not in known:
+            pending.setdefault(first.setdefault(trial.work, trial.key), []).append(trial)
+    for trial in to_do:
+        if trial.work in known:
+            tell(trial, known[trial.work])
     token = plan.trials[0].token
-    for trial in plan.trials:
-        if trial.key in done and trial.work in waiting:
-            pending.pop(waiting[trial.work][0].key)
-            keep(done[trial.key])
     try:
-        interrupted = conduct(tuple(pending.values()), execute_unless_cancelled, token, n_jobs, keep)
+        interrupted = conduct([alike[0] for alike in pending.values()], execute_unless_cancelled, token, n_jobs, keep)
     finally:
         dismiss()
     records = [done[trial.key] for trial in plan.trials if trial.key in done]

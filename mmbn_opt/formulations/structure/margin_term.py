@@ -177,12 +177,13 @@ class MarginTerm:
 
     def cuts(self, x: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
         """Values at `x`, and supergradients of all groups or of those that `wanted` picks, in its order."""
-        from ._gradient_kernels import FEW, few_gradients, margin_gradients, sort_out
+        from ._active_kernels import sort_out
+        from ._gradient_kernels import FEW, few_gradients, margin_gradients
 
         loss, intercept, below, nearest, counts = self._pass(x)
         values = self.upper - loss
         groups = np.arange(self._n_groups) if wanted is None else wanted(values)
-        n_classes, bundles, blocks = self._table.shape[1], self._bundles, self._blocks
+        n_classes = self._table.shape[1]
         codes, labels, weight, rival, ends, number, kinds, kind_ends = sort_out(
             below, nearest, self._part_ends[:-1], counts, self._group, self._n_groups, groups, self._places.codes,
             self._labels, self._weight, n_classes,
@@ -194,6 +195,7 @@ class MarginTerm:
                 gradients,
             )  # fmt: skip
             return GroupCuts(values, groups, (self.upper - intercept)[groups], gradients)
+        bundles, blocks = self._bundles, self._blocks
         n_blocks = len(blocks.cells)
         n_shares = min(max(self._threads, len(labels) * n_blocks // _LOOKUPS_A_SHARE), max(self._threads, n_blocks))
 
