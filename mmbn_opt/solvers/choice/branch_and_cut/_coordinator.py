@@ -15,7 +15,7 @@ from ...journal import Ended
 from ...workers import Workers, WorkersLost
 from ._packets import Answer, OpenBox, Packet, Task, search_packet
 from ._pool import Slots
-from ._recipes import Recipe, renumbered
+from ._recipes import Start, renumbered
 from ._search import Search
 
 __all__ = ["Coordinator"]
@@ -31,8 +31,8 @@ PACKET_BOXES, MOST_PACKET_BOXES = 16, 1000
 AHEAD = 1.5
 """Packets that are out at most, as a multiple of those that can be worked on."""
 
-MOST_RECIPES = 32_768
-"""Boxes of which is kept how to make the rows that they start from; all others start from the rows of the root."""
+MOST_STARTS = 32_768
+"""Boxes of which is kept what they start from; all others start from the rows of the root."""
 
 ANSWER_SEC = 0.3
 """How long an answer may take to come."""
@@ -81,7 +81,7 @@ class Coordinator:
         self._out: dict[object, list[OpenBox]] = {}
         self.packets = self.packets_here = 0
         self.alone = False
-        self._recipes: dict[int, Recipe] = {}
+        self._starts: dict[int, Start] = {}
         self._seen = now()
         self._packet_boxes = PACKET_BOXES
         self._task = Task.of(search, binding, gap, tolerances, constant)
@@ -92,8 +92,8 @@ class Coordinator:
         depths = frontier.depths()
         self._heap = [(value, number, depths.get(number, 1)) for number, value in self._ledger.values()]
         heapq.heapify(self._heap)
-        for box in frontier.best(MOST_RECIPES):
-            self._remember(box.number, box.rows)
+        for box in frontier.best(MOST_STARTS):
+            self._remember(box.number, box.start)
         workers = self._workers
         try:
             workers.share(self._task)
@@ -167,24 +167,24 @@ class Coordinator:
             value, number, depth = heapq.heappop(self._heap)
             if value >= cutoff and not self._incumbent.settles:
                 self._ledger.drop(number)
-                self._recipes.pop(number, None)
+                self._starts.pop(number, None)
                 continue
             _, allowed = self._ledger.take(number, self._search.program.n_columns)
-            boxes.append(OpenBox(number, value, depth, np.packbits(allowed), self._recipes.pop(number, None)))
+            boxes.append(OpenBox(number, value, depth, np.packbits(allowed), self._starts.pop(number, None)))
         return boxes
 
-    def _remember(self, number: int, rows: Recipe | None) -> None:
+    def _remember(self, number: int, start: Start | None) -> None:
         """What a box starts from, as long as there is room for it; those that have waited longest make room."""
-        if rows is not None:
-            self._recipes[number] = rows
-            if len(self._recipes) > MOST_RECIPES:
-                del self._recipes[next(iter(self._recipes))]
+        if start is not None:
+            self._starts[number] = start
+            if len(self._starts) > MOST_STARTS:
+                del self._starts[next(iter(self._starts))]
 
     def _open(self, box: OpenBox) -> None:
         """A box is open, here and in the ledger."""
         self._ledger.mirror(box.number, box.value, box.bits)
         heapq.heappush(self._heap, (box.value, box.number, box.depth))
-        self._remember(box.number, box.rows)
+        self._remember(box.number, box.start)
 
     def _take(self, boxes: list[OpenBox], answer: Answer) -> None:
         """What became of a packet counts from here on, all of it."""
@@ -198,9 +198,10 @@ class Coordinator:
                 ledger.log.adopt(answer.records, shift.record)
             for box in boxes:
                 del ledger.taken[box.number]
-            recipes = renumbered((box.rows for box in answer.open_boxes), shift.point)
-            for box, rows in zip(answer.open_boxes, recipes, strict=True):
-                self._open(replace(box, number=shift.box(box.number), rows=rows))
+            given = {box.number: box.start for box in boxes}
+            starts = renumbered((box.start for box in answer.open_boxes), shift.point)
+            for box, start in zip(answer.open_boxes, starts, strict=True):
+                self._open(replace(box, number=shift.box(box.number), start=given.get(box.number, start)))
             ledger.number_from(max(ledger.next_number, first + answer.made))
         answer.count_in(self._search)
         if answer.seconds > 0.0:

@@ -1,5 +1,6 @@
 """What open boxes start from, and what they are to others."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._pool import Slots
-from ._recipes import Recipe
+from ._recipes import Recipe, Start
 
 __all__ = ["Families", "Family", "Parted", "Written", "family_of"]
 
@@ -28,7 +29,7 @@ class Family:
         Slots, held by the family; or how to make them. First those that bind at the parent.
     ages : int8 array (n_rows,)
         At how many boxes, one below the other, a row has been idle; rows that were written are taken to bind.
-    bases : int array (n_boxes, height) or None
+    bases : int arrays (height,), one a box, or None
         In the numbers of `tableau_of`. None: the boxes start from the root's tableau.
     depth, open_boxes : int
     least : float
@@ -39,7 +40,7 @@ class Family:
 
     rows: Slots | Recipe | Written
     ages: NDArray[np.int8]
-    bases: NDArray[np.integer] | None
+    bases: Sequence[NDArray[np.integer]] | NDArray[np.integer] | None
     depth: int
     open_boxes: int
     least: float
@@ -56,29 +57,33 @@ class Parted(NamedTuple):
     place : int
         Where its parent was parted in the tree file; -1 for nowhere.
     depth : int
-    rows : Recipe or None
-        That it starts from.
+    start : Start or None
+        That it starts from, if others need to be told.
     """
 
     number: int
     value: float
     place: int
     depth: int
-    rows: Recipe | None = None
+    start: Start | None = None
 
 
-Families = dict[tuple[int, int, int], Family]
-"""By place, depth and rows of the boxes."""
+Families = dict[tuple[int, int, int, bool], Family]
+"""By place, depth and rows of the boxes, and whether their bases are known."""
 
 
 def family_of(families: Families, box: Parted, slots: Slots) -> Family:
-    """The family of a box that was made elsewhere; `slots` are its rows where it has no others."""
-    key = (box.place, box.depth, id(box.rows))
+    """The family of a box that was made elsewhere, the last in it; `slots` are its rows where it has no others."""
+    rows, basis = (None, None) if box.start is None else box.start
+    key = (box.place, box.depth, id(rows), basis is None)
     family = families.get(key)
     if family is None:
-        rows = (slots if box.place < 0 else Written(box.place)) if box.rows is None else box.rows
-        ages = np.zeros(0, dtype=np.int8)
-        family = families[key] = Family(rows, ages, None, box.depth - 1, 0, box.value, box.place)
+        own = (slots if box.place < 0 else Written(box.place)) if rows is None else rows
+        ages = np.zeros(0 if rows is None or basis is None else len(rows), dtype=np.int8)
+        family = Family(own, ages, None if basis is None else [], box.depth - 1, 0, box.value, box.place)
+        families[key] = family
+    if basis is not None and isinstance(family.bases, list):
+        family.bases.append(basis)
     family.open_boxes += 1
     family.least = min(family.least, box.value)
     return family

@@ -16,11 +16,11 @@ from ...journal import Ended
 from ._families import Families, Family, Parted, Written, family_of
 from ._keeping import Keeper
 from ._pool import RowPool, Slots
-from ._recipes import Recipe
+from ._recipes import Recipe, Start
 
 __all__ = ["Frontier", "Waiting"]
 
-RECIPES = 256
+RECIPES = 4096
 """So many boxes at most take with them how to make the rows that they start from, where many go at once."""
 
 Waiting = tuple[float, int, int, Family]
@@ -82,7 +82,8 @@ class Frontier:
         with self._lock:
             families: Families = {}
             for box in boxes:
-                heapq.heappush(self._heap, (box.value, box.number, 0, family_of(families, box, slots)))
+                family = family_of(families, box, slots)
+                heapq.heappush(self._heap, (box.value, box.number, family.open_boxes - 1, family))
             for family in families.values():
                 if isinstance(family.rows, np.ndarray):
                     self._pool.hold(slots)
@@ -127,10 +128,13 @@ class Frontier:
         for *_, family in heapq.nsmallest(RECIPES, boxes):
             if id(family) not in recipes:
                 recipes[id(family)] = self._recipe(family)
-        return [
-            Parted(number, value, family.place, family.depth + 1, recipes.get(id(family)))
-            for value, number, _, family in boxes
-        ]
+        described = []
+        for value, number, place, family in boxes:
+            rows = recipes.get(id(family))
+            basis = None if family.bases is None else family.bases[place]
+            start = None if rows is None else Start(rows, basis)
+            described.append(Parted(number, value, family.place, family.depth + 1, start))
+        return described
 
     def _recipe(self, family: Family) -> Recipe:
         """How to make the rows that bind at the parent."""

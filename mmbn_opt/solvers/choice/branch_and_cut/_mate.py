@@ -21,7 +21,7 @@ from ...hosting.worker import begin
 from ...journal import Ended
 from ._families import Parted
 from ._packets import Bench, Findings, OpenBox, Task
-from ._recipes import Recipe
+from ._recipes import Start
 
 __all__ = ["Boxes", "CannotRead", "End", "GiveBack", "Known", "MateJob", "Practice", "Report", "main"]
 
@@ -100,13 +100,13 @@ class Report(Findings):
     gone : list of int
         Boxes that are open no more.
     returned : list
-        Numbers of boxes that are not here any more, and the rows that they start from.
+        Numbers of boxes that are not here any more, and what they start from.
     is_last : bool
     """
 
     new: list[OpenBox]
     gone: list[int]
-    returned: list[tuple[int, Recipe | None]]
+    returned: list[tuple[int, Start | None]]
     is_last: bool
 
 
@@ -178,7 +178,7 @@ class Mate:
 
     def _report(self, returned: list[Parted] | None = None, *, is_last: bool = False) -> None:
         begin = now()
-        bench, back = self._bench, [(box.number, box.rows) for box in returned or []]
+        bench, back = self._bench, [(box.number, box.start) for box in returned or []]
         ledger, tally = bench.ledger, bench.search.tally
         for number, _ in back:
             ledger.forget(number)

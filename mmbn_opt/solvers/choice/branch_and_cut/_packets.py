@@ -23,7 +23,7 @@ from ...ending import Tolerances
 from ._families import Parted
 from ._incumbent import Incumbent
 from ._pool import RowPool, Slots
-from ._recipes import Recipe, renumbered
+from ._recipes import Recipe, Start, renumbered
 from ._search import Search
 from ._settings import Branching, SearchSettings
 from .clusters import ClusterSeparator
@@ -36,13 +36,13 @@ MOST_BOXES = 20_000
 
 @dataclass(frozen=True, eq=False)
 class OpenBox:
-    """A box that nobody looks at; `rows` are those that it starts from, if not from the root's."""
+    """A box that nobody looks at; `start` says from what, if not from the root."""
 
     number: int
     value: float
     depth: int
     bits: NDArray[np.uint8]
-    rows: Recipe | None = field(default=None, repr=False)
+    start: Start | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +107,19 @@ class Task:
         return OWNERS_POINTS + number if self.written else -1
 
 
+class InOnePiece:
+    """What is sent as one text of bytes: a frame of its own for each of its many small arrays would take longer."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _in_one_piece, (type(self), pickle.dumps(vars(self), protocol=5))
+
+
+def _in_one_piece(kind: type[Any], content: bytes) -> Any:
+    return kind(**pickle.loads(content))
+
+
 @dataclass(frozen=True, eq=False)
-class Packet:
+class Packet(InOnePiece):
     """Boxes to be searched for so many seconds, and the best choice known."""
 
     boxes: list[OpenBox]
@@ -154,7 +165,7 @@ class Findings:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer(Findings):
+class Answer(Findings, InOnePiece):
     """What became of a packet: all that is not open is closed, at `closed` or above.
 
     Parameters
@@ -236,8 +247,8 @@ class Bench:
         """Boxes are open here."""
         for box in boxes:
             self.ledger.mirror(box.number, box.value, box.bits)
-        rows = renumbered((box.rows for box in boxes), self._task.number_there)
-        parted = (Parted(box.number, box.value, -1, box.depth, own) for box, own in zip(boxes, rows, strict=True))
+        starts = renumbered((box.start for box in boxes), self._task.number_there)
+        parted = (Parted(box.number, box.value, -1, box.depth, own) for box, own in zip(boxes, starts, strict=True))
         self.search.frontier.take_in(parted, self.rows)
 
     @property
@@ -276,7 +287,8 @@ def _searched(task: Task, packet: Packet, check: Callable[[], None]) -> Answer:
             break
     known = {box.number: box for box in frontier.best(len(frontier))}
     left = [
-        OpenBox(number, value, known[number].depth, bits, known[number].rows) for number, value, bits in ledger.boxes()
+        OpenBox(number, value, known[number].depth, bits, known[number].start if number >= NEW_BOXES else None)
+        for number, value, bits in ledger.boxes()
     ]
     return Answer(
         ledger.closed, bench.better[-1] if bench.better else None, bench.settles, bench.records,

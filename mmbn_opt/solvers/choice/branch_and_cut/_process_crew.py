@@ -26,7 +26,7 @@ from ...hosting.link import EngineFailure, HostDied
 from ._families import Parted
 from ._mate import Boxes, CannotRead, End, GiveBack, Known, MateJob, Practice, Report
 from ._packets import OpenBox, Task
-from ._recipes import Recipe, renumbered
+from ._recipes import Start, renumbered
 from ._search import Search
 
 __all__ = ["ProcessCrew"]
@@ -254,16 +254,16 @@ class ProcessCrew:
         self.boxes += int(report.tally["nodes"])
         if report.returned or mate.asked:
             mate.asked = False
-            rows = renumbered((rows for _, rows in report.returned), mate.point)
-            self._take_back(mate, zip((mate.number(number) for number, _ in report.returned), rows, strict=True))
+            starts = renumbered((start for _, start in report.returned), mate.point)
+            self._take_back(mate, zip((mate.number(number) for number, _ in report.returned), starts, strict=True))
         self._count_away()
 
-    def _take_back(self, mate: _Mate, boxes: Iterable[tuple[int, Recipe | None]]) -> None:
+    def _take_back(self, mate: _Mate, boxes: Iterable[tuple[int, Start | None]]) -> None:
         """Boxes of a process are here again, with what they start from, if that is known."""
         back = []
-        for number, rows in boxes:
+        for number, start in boxes:
             value, depth = mate.boxes.pop(number)
-            back.append(Parted(number, value, mate.place(number), depth, rows))
+            back.append(Parted(number, value, mate.place(number), depth, start))
         self._frontier.take_in(back, self._rows)
 
     def _lose(self, mate: _Mate, words: str) -> None:
@@ -303,7 +303,7 @@ class ProcessCrew:
             for box in pile:
                 mate.boxes[box.number] = (box.value, box.depth)
             boxes = [
-                OpenBox(mate.theirs(box.number), box.value, box.depth, self._ledger.bits(box.number), box.rows)
+                OpenBox(mate.theirs(box.number), box.value, box.depth, self._ledger.bits(box.number), box.start)
                 for box in pile
             ]
             mate.host.tell(Boxes(boxes))

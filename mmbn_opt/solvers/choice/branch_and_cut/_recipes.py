@@ -1,14 +1,15 @@
-"""Rows without their coefficients: what it takes to make them again, here or in another process."""
+"""What a box starts from, without coefficients: what it takes to make it again, here or in another process."""
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....programs.tree_rows import Point
 
-__all__ = ["Recipe", "renumbered"]
+__all__ = ["Recipe", "Start", "renumbered"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,17 +36,35 @@ class Recipe:
         return len(self.which)
 
 
-def renumbered(recipes: Iterable[Recipe | None], number: Callable[[int], int]) -> list[Recipe | None]:
-    """The recipes with other numbers of their points; what they have in common they have in common afterwards."""
+class Start(NamedTuple):
+    """What a box starts from.
+
+    Parameters
+    ----------
+    rows : Recipe
+    basis : int array (height,) or None
+        In the numbers of `tableau_of`, which counts the slacks of the rows in their order. None: from the root's.
+    """
+
+    rows: Recipe
+    basis: NDArray[np.integer] | None = None
+
+
+def renumbered(starts: Iterable[Start | None], number: Callable[[int], int]) -> list[Start | None]:
+    """The same with other numbers of the points; what they have in common they have in common afterwards."""
     points: dict[int, Point] = {}
     made: dict[int, Recipe] = {}
-    answer: list[Recipe | None] = []
-    for recipe in recipes:
-        if recipe is not None and id(recipe) not in made:
+    answer: list[Start | None] = []
+    for start in starts:
+        if start is None:
+            answer.append(None)
+            continue
+        recipe, basis = start
+        if id(recipe) not in made:
             for point in recipe.points:
                 if id(point) not in points:
                     points[id(point)] = Point(point.columns, point.values, number(point.number))
             moved = [points[id(point)] for point in recipe.points]
             made[id(recipe)] = Recipe(moved, recipe.names, recipe.which, recipe.group)
-        answer.append(None if recipe is None else made[id(recipe)])
+        answer.append(Start(made[id(recipe)], basis))
     return answer

@@ -14,7 +14,7 @@ from mmbn_opt.programs.tree_rows import Point
 from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut
 from mmbn_opt.solvers.choice.branch_and_cut._families import Parted
 from mmbn_opt.solvers.choice.branch_and_cut._packets import Bench, OpenBox, Packet, Task, search_packet
-from mmbn_opt.solvers.choice.branch_and_cut._recipes import renumbered
+from mmbn_opt.solvers.choice.branch_and_cut._recipes import Start, renumbered
 from mmbn_opt.solvers.choice.branch_and_cut._run import Run
 from mmbn_opt.solvers.choice.branch_and_cut._search import Search
 from tests.solving.test_threads import larger
@@ -38,7 +38,7 @@ def task_of(run: Run, search: Search) -> Task:
 
 def as_sent(search: Search, boxes: list[Parted]) -> list[OpenBox]:
     bits = search.proof.ledger.bits
-    return [OpenBox(box.number, box.value, box.depth, bits(box.number), box.rows) for box in boxes]
+    return [OpenBox(box.number, box.value, box.depth, bits(box.number), box.start) for box in boxes]
 
 
 def first_values(task: Task, boxes: list[OpenBox]) -> dict[int, float]:
@@ -66,7 +66,8 @@ def test_boxes_start_from_the_rows_of_their_parents_elsewhere(begun: tuple[Run, 
     assert any(box.depth > 1 for box in boxes)
     sent = pickle.loads(pickle.dumps((task, as_sent(search, boxes))))
     value = {box.number: box.value for box in boxes}
-    brought = first_values(*sent)
+    at_once = first_values(*sent)
+    brought = first_values(sent[0], [replace(b, start=b.start and Start(b.start.rows)) for b in sent[1]])
     bare = first_values(sent[0], [OpenBox(b.number, b.value, b.depth, b.bits) for b in sent[1]])
     gain = np.array([brought[number] - bare[number] for number in value])
     assert (gain >= -1e-6 * (1.0 + abs(search.root_value))).all(), "more rows prove no less"
@@ -74,6 +75,7 @@ def test_boxes_start_from_the_rows_of_their_parents_elsewhere(begun: tuple[Run, 
     left = np.array([value[number] - brought[number] for number in value])
     assert short.max() > 0.0
     assert np.maximum(left, 0.0).sum() < 0.2 * np.maximum(short, 0.0).sum()
+    assert min(at_once[number] - value[number] for number in value) > -1e-6 * (1.0 + abs(search.root_value))
 
 
 def test_what_is_open_comes_back_with_its_rows(begun: tuple[Run, Search]) -> None:
@@ -82,9 +84,26 @@ def test_what_is_open_comes_back_with_its_rows(begun: tuple[Run, Search]) -> Non
     task, packet = pickle.loads(pickle.dumps((task_of(run, search), Packet(boxes, 0.0, None))))
     answer = search_packet(task, packet)
     assert {box.number for box in answer.open_boxes} - {box.number for box in boxes}, "one box was parted"
-    assert all(box.rows is not None and len(box.rows) > 0 for box in answer.open_boxes)
-    again = search_packet(task, pickle.loads(pickle.dumps(Packet(answer.open_boxes, 0.0, None))))
+    given = {box.number: box.start for box in packet.boxes}
+    assert all((box.start is None) == (box.number in given) for box in answer.open_boxes), "who sent it has it still"
+    new = [box.start for box in answer.open_boxes if box.start is not None]
+    assert all(len(start.rows) > 0 and start.basis is not None for start in new)
+    back = [replace(box, start=given.get(box.number, box.start)) for box in answer.open_boxes]
+    again = search_packet(task, pickle.loads(pickle.dumps(Packet(back, 0.0, None))))
     assert again.tally["nodes"] == 1
+
+
+def test_a_basis_saves_the_pivots_to_it(begun: tuple[Run, Search]) -> None:
+    run, search = begun
+    boxes = as_sent(search, [box for box in search.frontier.best(60) if box.start is not None][:20])
+    assert all(box.start is not None and box.start.basis is not None for box in boxes)
+    without = [replace(box, start=box.start and Start(box.start.rows)) for box in boxes]
+    task = task_of(run, search)
+    pivots = []
+    for sent in (boxes, without):
+        answers = [search_packet(*pickle.loads(pickle.dumps((task, Packet([box], 0.0, None))))) for box in sent]
+        pivots.append(sum(answer.tally["pivots"] for answer in answers))
+    assert pivots[0] < 0.9 * pivots[1]
 
 
 @pytest.mark.parametrize("most", [0, 3])
@@ -92,7 +111,7 @@ def test_only_the_best_take_rows_along(begun: tuple[Run, Search], monkeypatch: p
     _, search = begun
     monkeypatch.setattr("mmbn_opt.solvers.choice.branch_and_cut._frontier.RECIPES", most)
     boxes = search.frontier.best(30)
-    with_rows = [box.number for box in boxes if box.rows is not None]
+    with_rows = [box.number for box in boxes if box.start is not None]
     assert [box.number for box in boxes[:most]] == with_rows[:most]
     assert len(with_rows) < len(boxes)  # siblings of the best have the rows that those have
 
@@ -100,13 +119,13 @@ def test_only_the_best_take_rows_along(begun: tuple[Run, Search], monkeypatch: p
 def test_points_that_the_file_has_are_not_written_again_by_who_is_sent_them(begun: tuple[Run, Search]) -> None:
     run, search = begun
     boxes, task = search.frontier.best(40), replace(task_of(run, search), written=True)
-    sent = {id(p): p for box in boxes if box.rows is not None for p in box.rows.points if p.number < 0}
+    sent = {id(p): p for box in boxes if box.start is not None for p in box.start.rows.points if p.number < 0}
     number_of = {point.key: task.n_points + 100 + place for place, point in enumerate(sent.values())}
-    known = renumbered((box.rows for box in boxes), lambda number: number)
-    for recipe in known:
-        for point in () if recipe is None else recipe.points:
+    known = renumbered((box.start for box in boxes), lambda number: number)
+    for start in known:
+        for point in () if start is None else start.rows.points:
             point.number = number_of.get(point.key, point.number)
-    boxes = [box._replace(rows=rows) for box, rows in zip(boxes, known, strict=True)]
+    boxes = [box._replace(start=start) for box, start in zip(boxes, known, strict=True)]
     answer = search_packet(*pickle.loads(pickle.dumps((task, Packet(as_sent(search, boxes), 1.0, None)))))
     points = [PointAt.decode(payload) for kind, payload in answer.records if kind is Kind.POINT]
     assert {Point(point.columns, point.values).key for point in points}.isdisjoint(number_of)

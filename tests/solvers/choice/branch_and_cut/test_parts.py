@@ -28,7 +28,7 @@ from mmbn_opt.scores.margins import EntryLookup, MarginTables
 from mmbn_opt.solvers.choice.branch_and_cut import _simplex as simplex
 from mmbn_opt.solvers.choice.branch_and_cut._master import Master
 from mmbn_opt.solvers.choice.branch_and_cut._pool import RowPool
-from mmbn_opt.solvers.choice.branch_and_cut._recipes import renumbered
+from mmbn_opt.solvers.choice.branch_and_cut._recipes import Start, renumbered
 from mmbn_opt.solvers.choice.branch_and_cut._tableau import Costs, Workspace, initial_tableau, tableau_of
 from mmbn_opt.solvers.choice.branch_and_cut.clusters import ClusterSeparator, minimum_cut
 
@@ -315,13 +315,15 @@ def test_recipes_share_their_points_under_other_numbers() -> None:
     one, two = pool.recipe(rows), pool.recipe(rows[::-1])
     for number, point in enumerate(one.points):
         point.number = 10 + number
-    moved, nothing, same, back = renumbered([one, None, one, two], lambda number: number + 5)
-    assert nothing is None
-    assert moved is same
-    assert moved is not None
-    assert back is not None
-    assert [point.number for point in moved.points] == [15 + number for number in range(len(one.points))]
-    assert {id(point) for point in moved.points} == {id(point) for point in back.points}
+    basis = np.arange(3)
+    starts = renumbered([Start(one), None, Start(one, basis), Start(two)], lambda number: number + 5)
+    assert starts[1] is None
+    moved, same, back = (start for start in starts if start is not None)
+    assert moved.rows is same.rows
+    assert moved.basis is None
+    assert same.basis is basis
+    assert [point.number for point in moved.rows.points] == [15 + number for number in range(len(one.points))]
+    assert {id(point) for point in moved.rows.points} == {id(point) for point in back.rows.points}
     assert [point.number for point in one.points] == [10 + number for number in range(len(one.points))]
 
 
