@@ -9,12 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BoolArray", "FloatArray", "IntArray", "kernel", "log_expit", "log_softmax", "log_softmax_of_parts"]
+__all__ = [
+    "BoolArray",
+    "CodeArray",
+    "FloatArray",
+    "Int32Array",
+    "IntArray",
+    "kernel",
+    "log_expit",
+    "log_softmax",
+    "log_softmax_of_parts",
+]
 
 logger = logging.getLogger(__name__)
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Int32Array = NDArray[np.int32]
+CodeArray = NDArray[np.unsignedinteger]  # of states, in as few bytes as they need
 BoolArray = NDArray[np.bool_]
 
 

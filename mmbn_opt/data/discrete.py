@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mmbn_opt._arguments import check_arguments, check_fields, choice_of, listed, shown
-from mmbn_opt._arrays import FloatArray
+from mmbn_opt._arrays import FloatArray, Int32Array
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.columns import frame_of_array, left_out
 from mmbn_opt.data.findings import Finding, tell
@@ -36,7 +36,6 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 MissingPolicy = Literal["error", "drop", "state"]
-IntArray = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +68,8 @@ class DiscreteDataset:
     (3, [2.0, 1.0, 1.0])
     """
 
-    codes: IntArray
-    target_codes: IntArray
+    codes: Int32Array
+    target_codes: Int32Array
     features: tuple[DiscreteVariable, ...]
     target: DiscreteVariable
     sample_weight: FloatArray = field(repr=False)
@@ -331,7 +330,9 @@ class DiscreteDataset:
             raise InputError('The data have missing cells; build them with missing="drop" or missing="state".')
 
 
-def encode_features(frame: pd.DataFrame, features: Sequence[DiscreteVariable], *, unseen: Unseen = "error") -> IntArray:
+def encode_features(
+    frame: pd.DataFrame, features: Sequence[DiscreteVariable], *, unseen: Unseen = "error"
+) -> Int32Array:
     """Codes (n_samples, n_features) of a frame's columns, matched by name; labels never seen become -1 or an error."""
     choice_of("unseen", unseen, UNSEEN)
     frame = named_by_text(frame)

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mmbn_opt._arguments import listed, shown
+from mmbn_opt._arrays import Int32Array
 from mmbn_opt.data.cells import as_state, finite_numbers
 from mmbn_opt.exceptions import InputError
 
@@ -17,7 +18,6 @@ __all__ = ["MISSING_LABEL", "DiscreteVariable"]
 MISSING_LABEL = "<missing>"
 """Label of the state that stands for a missing cell under ``missing="state"``."""
 
-IntArray = NDArray[np.int32]
 Unseen = Literal["error", "missing"]
 
 
@@ -116,7 +116,7 @@ class DiscreteVariable:
             return DiscreteVariable(self.name, (*known, MISSING_LABEL), self.cuts, True)
         return DiscreteVariable(self.name, known, self.cuts)
 
-    def encode(self, values: Any, *, unseen: Unseen = "error") -> IntArray:
+    def encode(self, values: Any, *, unseen: Unseen = "error") -> Int32Array:
         """Codes of raw values, shape (n,), int32; -1 where missing (unless that is a state) or never seen.
 
         Parameters
@@ -143,7 +143,7 @@ class DiscreteVariable:
         out[:] = self.states
         return out
 
-    def _encode_labels(self, series: pd.Series, unseen: Unseen) -> IntArray:
+    def _encode_labels(self, series: pd.Series, unseen: Unseen) -> Int32Array:
         codes, uniques = _factorized(self.name, series)
         exact = {state: k for k, state in enumerate(self.states)}
         by_token = _token_index(self.states)
@@ -165,10 +165,10 @@ class DiscreteVariable:
                 f"{listed(self.states, 12)}. "
                 'Correct the value, or pass unseen="missing" to treat it as missing.'
             )
-        encoded: IntArray = table[codes]
+        encoded: Int32Array = table[codes]
         return encoded
 
-    def _encode_numbers(self, series: pd.Series) -> IntArray:
+    def _encode_numbers(self, series: pd.Series) -> Int32Array:
         assert self.cuts is not None
         cure = (
             "Correct or remove the value, or have it read as missing: na_values of read_table (--na on the command "

@@ -6,12 +6,9 @@ They get the fields of an `EntryLookup` one by one: taking a tuple apart costs a
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt._arrays import FloatArray, kernel
+from mmbn_opt._arrays import CodeArray, FloatArray, Int32Array, kernel
 from mmbn_opt.heuristics.rivals import NOT_A_RIVAL, rival_score
 from mmbn_opt.scores.lookup import find_rows
-
-IntArray = NDArray[np.int32]
-Codes = NDArray[np.unsignedinteger]
 
 TILE = 256
 """Samples whose entries are looked up at a time: few, since most columns are given up early."""
@@ -20,12 +17,12 @@ TILE = 256
 @kernel(nogil=True)
 def best_replacement(
     table: FloatArray,
-    first_row: IntArray,
-    members: IntArray,
-    strides: IntArray,
-    states: IntArray,
-    codes: Codes,
-    labels: IntArray,
+    first_row: Int32Array,
+    members: Int32Array,
+    strides: Int32Array,
+    states: Int32Array,
+    codes: CodeArray,
+    labels: Int32Array,
     weight: FloatArray,
     gamma: FloatArray,
     binary: bool,
@@ -86,11 +83,11 @@ def best_replacement(
 @kernel(nogil=True)
 def add_column(
     table: FloatArray,
-    first_row: IntArray,
-    members: IntArray,
-    strides: IntArray,
-    states: IntArray,
-    codes: Codes,
+    first_row: Int32Array,
+    members: Int32Array,
+    strides: Int32Array,
+    states: Int32Array,
+    codes: CodeArray,
     column: int,
     scores: FloatArray,
     sign: float,
@@ -109,11 +106,11 @@ def add_column(
 @kernel(nogil=True)
 def score_choice(
     table: FloatArray,
-    first_row: IntArray,
-    members: IntArray,
-    strides: IntArray,
-    states: IntArray,
-    codes: Codes,
+    first_row: Int32Array,
+    members: Int32Array,
+    strides: Int32Array,
+    states: Int32Array,
+    codes: CodeArray,
     choice: NDArray[np.intp],
     scores: FloatArray,
 ) -> None:
@@ -147,7 +144,7 @@ def score_choice(
 
 @kernel(nogil=True)
 def sample_losses(
-    labels: IntArray, weight: FloatArray, gamma: FloatArray, binary: bool, scores: FloatArray
+    labels: Int32Array, weight: FloatArray, gamma: FloatArray, binary: bool, scores: FloatArray
 ) -> FloatArray:
     """Loss ``n_m (gamma_m - min(gamma_m, margin_m))`` of every sample, shape (n_samples,)."""
     n_samples, n_classes = scores.shape

@@ -3,22 +3,17 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt._arrays import kernel
-
-from ..._arrays import FloatArray
-
-IntArray = NDArray[np.int32]
-Codes = NDArray[np.unsignedinteger]
+from mmbn_opt._arrays import CodeArray, FloatArray, Int32Array, kernel
 
 
 @kernel(nogil=True)
 def number_kinds(
-    labels: IntArray,
-    rival: IntArray,
+    labels: Int32Array,
+    rival: Int32Array,
     n_classes: int,
     ends: NDArray[np.intp],
-    number: IntArray,
-    kinds: IntArray,
+    number: Int32Array,
+    kinds: Int32Array,
     kind_ends: NDArray[np.intp],
 ) -> None:
     """Number the pairs of true class and nearest rival (-1 where it doesn't matter) in each group, as they come.
@@ -44,18 +39,18 @@ def number_kinds(
 
 @kernel(nogil=True)
 def sort_out(
-    below: IntArray,
-    nearest: IntArray,
+    below: Int32Array,
+    nearest: Int32Array,
     begins: NDArray[np.intp],
     counts: NDArray[np.intp],
-    group: IntArray,
+    group: Int32Array,
     n_groups: int,
     groups: NDArray[np.intp],
-    codes: Codes,
-    labels: IntArray,
+    codes: CodeArray,
+    labels: Int32Array,
     weight: FloatArray,
     n_classes: int,
-) -> tuple[Codes, IntArray, FloatArray, IntArray, NDArray[np.intp], IntArray, IntArray, NDArray[np.intp]]:
+) -> tuple[CodeArray, Int32Array, FloatArray, Int32Array, NDArray[np.intp], Int32Array, Int32Array, NDArray[np.intp]]:
     """The samples below gamma of some groups, in the order in which these are wanted.
 
     `below` and `nearest` are what `margin_pass` found: ``counts[i]`` samples from ``begins[i]`` on, by groups.

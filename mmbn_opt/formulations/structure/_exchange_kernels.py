@@ -3,18 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt._arrays import kernel
+from mmbn_opt._arrays import FloatArray, Int32Array, kernel
 
-from ..._arrays import FloatArray
 from ...heuristics.rivals import NOT_A_RIVAL, rival_score
 from ...scores.margins import EntryLookup
 from ._margin_kernels import AT_ONCE, SHORT, TILE, add_columns, find_entries, scores_of_tile, split_off
 
-IntArray = NDArray[np.int32]
-
 
 @kernel(nogil=True, fastmath={"nnan", "nsz"})
-def subtract_rivals(table: FloatArray, rest: FloatArray, rows: IntArray, size: int, margin: FloatArray) -> None:
+def subtract_rivals(table: FloatArray, rest: FloatArray, rows: Int32Array, size: int, margin: FloatArray) -> None:
     """Margins of a tile: less the best of what the rivals score with a column whose entries begin at `rows`."""
     if len(rest) >= SHORT:
         n_classes = rest.shape[1]
@@ -36,7 +33,7 @@ def exchange_pass(
     table: FloatArray,
     n_classes: int,
     lookup: EntryLookup,
-    labels: IntArray,
+    labels: Int32Array,
     weight: FloatArray,
     gamma: FloatArray,
     binary: bool,

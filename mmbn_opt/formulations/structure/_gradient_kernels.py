@@ -3,15 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt._arrays import kernel
+from mmbn_opt._arrays import CodeArray, FloatArray, Int32Array, kernel
 
-from ..._arrays import FloatArray
 from ...scores.lookup import find_rows
 from .node_blocks import WIDTH, NodeBlocks, NodeBundles
 from .node_sets import NodeSets
-
-IntArray = NDArray[np.int32]
-Codes = NDArray[np.unsignedinteger]
 
 BLOCK = 4096
 """Samples whose cells are looked up at a time: they stay in the first cache."""
@@ -52,7 +48,7 @@ def add_cells(
 
 
 @kernel(nogil=True)
-def cells_inside(blocks: NodeBlocks, b: int, place: int, seen: IntArray) -> None:
+def cells_inside(blocks: NodeBlocks, b: int, place: int, seen: Int32Array) -> None:
     """The cell of the set at `place` in which each cell of block `b` lies."""
     for cell in range(blocks.cells[b]):
         left, at = cell, 0
@@ -71,14 +67,14 @@ def count_up(
     sets: NodeSets,
     b: int,
     n_classes: int,
-    codes: Codes,
+    codes: CodeArray,
     weight: FloatArray,
     ends: NDArray[np.intp],
-    number: IntArray,
-    kinds: IntArray,
+    number: Int32Array,
+    kinds: Int32Array,
     kind_ends: NDArray[np.intp],
     counted: NDArray[np.bool_],
-    rows: IntArray,
+    rows: Int32Array,
     counts: FloatArray,
     gradients: FloatArray,
 ) -> None:
@@ -136,14 +132,14 @@ def look_up(
     bundles: NodeBundles,
     sets: NodeSets,
     s: int,
-    codes: Codes,
-    labels: IntArray,
+    codes: CodeArray,
+    labels: Int32Array,
     weight: FloatArray,
-    rival: IntArray,
+    rival: Int32Array,
     binary: bool,
     ends: NDArray[np.intp],
     counted: NDArray[np.bool_],
-    rows: IntArray,
+    rows: Int32Array,
     sums: FloatArray,
     gradients: FloatArray,
 ) -> None:
@@ -198,26 +194,26 @@ def margin_gradients(
     start: NDArray[np.int64],
     columns: NDArray[np.int64],
     of_set: NDArray[np.int64],
-    members: IntArray,
-    strides: IntArray,
+    members: Int32Array,
+    strides: Int32Array,
     cells: NDArray[np.int64],
     of_block: NDArray[np.int64],
     block_sets: NDArray[np.int64],
-    inside: IntArray,
-    set_members: IntArray,
-    set_strides: IntArray,
+    inside: Int32Array,
+    set_members: Int32Array,
+    set_strides: Int32Array,
     set_cells: NDArray[np.int64],
     set_start: NDArray[np.int64],
     set_columns: NDArray[np.int64],
     n_classes: int,
-    codes: Codes,
-    labels: IntArray,
+    codes: CodeArray,
+    labels: Int32Array,
     weight: FloatArray,
-    rival: IntArray,
+    rival: Int32Array,
     binary: bool,
     ends: NDArray[np.intp],
-    number: IntArray,
-    kinds: IntArray,
+    number: Int32Array,
+    kinds: Int32Array,
     kind_ends: NDArray[np.intp],
     first_block: int,
     last_block: int,
@@ -273,14 +269,14 @@ def margin_gradients(
 @kernel(nogil=True, fastmath={"nsz"})
 def few_gradients(
     table: FloatArray,
-    first_row: IntArray,
-    members: IntArray,
-    strides: IntArray,
+    first_row: Int32Array,
+    members: Int32Array,
+    strides: Int32Array,
     columns: NDArray[np.intp],
-    codes: Codes,
-    labels: IntArray,
+    codes: CodeArray,
+    labels: Int32Array,
     weight: FloatArray,
-    rival: IntArray,
+    rival: Int32Array,
     binary: bool,
     ends: NDArray[np.intp],
     gradients: FloatArray,

@@ -3,15 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt._arrays import kernel
+from mmbn_opt._arrays import CodeArray, FloatArray, Int32Array, kernel
 
-from ..._arrays import FloatArray
 from ...heuristics.rivals import NOT_A_RIVAL, greatest
 from ...scores.lookup import find_rows
 from ...scores.margins import EntryLookup
-
-IntArray = NDArray[np.int32]
-Codes = NDArray[np.unsignedinteger]
 
 TILE = 256
 """Samples worked on at a time, so that their scores stay in the first cache."""
@@ -33,7 +29,7 @@ def scores_of_tile(binary: bool, n_classes: int) -> FloatArray:
 
 @kernel(nogil=True)
 def find_entries(
-    lookup: EntryLookup, labels: IntArray, binary: bool, k: int, start: int, size: int, rows: IntArray
+    lookup: EntryLookup, labels: Int32Array, binary: bool, k: int, start: int, size: int, rows: Int32Array
 ) -> None:
     """Where in the flat table a tile's entries of column `k` begin; for `binary` tables those of the true class."""
     find_rows(lookup.first_row[k], lookup.members, lookup.strides, k, lookup.codes, start, size, rows)
@@ -44,7 +40,7 @@ def find_entries(
 
 
 @kernel(nogil=True)
-def add_short_rows(table: FloatArray, rows: IntArray, x: FloatArray, size: int, scores: FloatArray) -> None:
+def add_short_rows(table: FloatArray, rows: Int32Array, x: FloatArray, size: int, scores: FloatArray) -> None:
     """Four columns, with a row of scores a class. Unsigned places need no look at whether they count from the end."""
     x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
     r0, r1, r2, r3 = rows[0, :size], rows[1, :size], rows[2, :size], rows[3, :size]
@@ -56,7 +52,9 @@ def add_short_rows(table: FloatArray, rows: IntArray, x: FloatArray, size: int, 
 
 
 @kernel(nogil=True)
-def add_long_rows(table: FloatArray, rows: IntArray, x: FloatArray, four: bool, size: int, scores: FloatArray) -> None:
+def add_long_rows(
+    table: FloatArray, rows: Int32Array, x: FloatArray, four: bool, size: int, scores: FloatArray
+) -> None:
     """Eight columns or four, with a row of scores a sample: what they go into is fetched and written once."""
     x0, x1, x2, x3, x4, x5, x6, x7 = x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
     n = scores.shape[1]
@@ -79,7 +77,7 @@ def add_long_rows(table: FloatArray, rows: IntArray, x: FloatArray, four: bool, 
 def add_columns(
     table: FloatArray,
     lookup: EntryLookup,
-    labels: IntArray,
+    labels: Int32Array,
     binary: bool,
     columns: NDArray[np.intp],
     x: FloatArray,
@@ -87,7 +85,7 @@ def add_columns(
     start: int,
     size: int,
     scores: FloatArray,
-    rows: IntArray,
+    rows: Int32Array,
 ) -> None:
     """Add ``sign x_k`` times the entries of `columns` to the scores of the `size` samples from `start` on.
 
@@ -111,7 +109,7 @@ def add_columns(
 
 
 @kernel(nogil=True)
-def split_off(labels: IntArray, binary: bool, start: int, size: int, scores: FloatArray, own: FloatArray) -> None:
+def split_off(labels: Int32Array, binary: bool, start: int, size: int, scores: FloatArray, own: FloatArray) -> None:
     """Take the true class's scores out of `scores`, into `own`; what they leave is `NOT_A_RIVAL`."""
     across = len(scores) < SHORT
     for i in range(size):
@@ -158,22 +156,22 @@ def nearest_rival(scores: FloatArray, i: int) -> int:
 def margin_pass(
     table: FloatArray,
     n_classes: int,
-    first_row: IntArray,
-    members: IntArray,
-    strides: IntArray,
-    states: IntArray,
-    codes: Codes,
-    labels: IntArray,
+    first_row: Int32Array,
+    members: Int32Array,
+    strides: Int32Array,
+    states: Int32Array,
+    codes: CodeArray,
+    labels: Int32Array,
     weight: FloatArray,
     gamma: FloatArray,
     binary: bool,
-    group: IntArray,
+    group: Int32Array,
     columns: NDArray[np.intp],
     x: FloatArray,
     loss: FloatArray,
     intercept: FloatArray,
-    active: IntArray,
-    rival: IntArray,
+    active: Int32Array,
+    rival: Int32Array,
     first: int,
     last: int,
 ) -> int:
