@@ -40,7 +40,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.common: Any = None
-        self.task: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+        self.tasks: dict[int, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
         self.kept: list[tuple[float, Any]] = []
         self.packets: list[Any] = []
 
@@ -54,17 +54,21 @@ class Recorder:
 
     def submit(self, task: Callable[..., Any], *given: Any) -> int:
         """Keep it until it is asked for."""
-        self.task = task, given
-        return 0
+        number = len(self.packets) + len(self.tasks)
+        self.tasks[number] = task, given
+        return number
 
     def answers(self, seconds: float) -> Iterator[tuple[int, Any]]:
-        """Work on it now."""
-        assert self.task is not None
+        """Work on the first one now."""
+        if not self.tasks:
+            return
+        number = min(self.tasks)
+        task, given = self.tasks.pop(number)
         begin = time.process_time()
-        answer = self.task[0](self.common, *self.task[1])
+        answer = task(self.common, *given)
         self.kept.append((time.process_time() - begin, answer))
-        self.packets.append(self.task[1][0])
-        yield 0, answer
+        self.packets.append(given[0])
+        yield number, answer
 
     def cancel(self) -> None:
         """Nothing is left to do."""

@@ -13,7 +13,8 @@ from ....results.status import TerminationStatus
 from ...ending import Tolerances
 from ...journal import Ended
 from ...workers import Workers, WorkersLost
-from ._packets import Answer, OpenBox, Packet, Task, search_packet
+from ._bundles import OpenBox
+from ._packets import Answer, Packet, Task, search_packet
 from ._pool import Slots
 from ._recipes import Start, renumbered
 from ._search import Search

@@ -19,8 +19,9 @@ from ...hosting.link import EngineFailure
 from ...hosting.wire import read_message
 from ...hosting.worker import begin
 from ...journal import Ended
+from ._bundles import OpenBox
 from ._families import Parted
-from ._packets import Bench, Findings, OpenBox, Task
+from ._packets import Bench, Findings, Task
 from ._recipes import Start
 
 __all__ = ["Boxes", "CannotRead", "End", "GiveBack", "Known", "MateJob", "Practice", "Report", "main"]

@@ -20,29 +20,19 @@ from ....programs.tree_proof import TreeProof
 from ....programs.tree_records import Kind
 from ....programs.tree_relocation import NEW_BOXES, OWNERS_POINTS
 from ...ending import Tolerances
+from ._bundles import Bundle, OpenBox
 from ._families import Parted
 from ._incumbent import Incumbent
 from ._pool import RowPool, Slots
-from ._recipes import Recipe, Start, renumbered
+from ._recipes import Recipe, renumbered
 from ._search import Search
 from ._settings import Branching, SearchSettings
 from .clusters import ClusterSeparator
 
-__all__ = ["Answer", "Bench", "Findings", "OpenBox", "Packet", "Task", "packed_size", "search_packet"]
+__all__ = ["Answer", "Bench", "Findings", "Packet", "Task", "packed_size", "search_packet"]
 
 MOST_BOXES = 20_000
 """Open boxes with which a packet is handed back at once."""
-
-
-@dataclass(frozen=True, eq=False)
-class OpenBox:
-    """A box that nobody looks at; `start` says from what, if not from the root."""
-
-    number: int
-    value: float
-    depth: int
-    bits: NDArray[np.uint8]
-    start: Start | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,14 +98,19 @@ class Task:
 
 
 class InOnePiece:
-    """What is sent as one text of bytes: a frame of its own for each of its many small arrays would take longer."""
+    """What is sent as one text of bytes, its boxes as a bundle."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _in_one_piece, (type(self), pickle.dumps(vars(self), protocol=5))
+        parts = {what: Bundle(part) if what in _BOXES else part for what, part in vars(self).items()}
+        return _in_one_piece, (type(self), pickle.dumps(parts, protocol=5))
+
+
+_BOXES = {"boxes", "open_boxes"}
 
 
 def _in_one_piece(kind: type[Any], content: bytes) -> Any:
-    return kind(**pickle.loads(content))
+    parts = pickle.loads(content)
+    return kind(**{what: part.boxes() if what in _BOXES else part for what, part in parts.items()})
 
 
 @dataclass(frozen=True, eq=False)

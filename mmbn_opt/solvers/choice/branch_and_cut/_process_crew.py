@@ -23,9 +23,10 @@ from ....programs.tree_records import OPEN, ChildBoxes, Kind
 from ....programs.tree_relocation import NEW_BOXES, Relocation
 from ...hosting.child import ChildHost
 from ...hosting.link import EngineFailure, HostDied
+from ._bundles import OpenBox
 from ._families import Parted
 from ._mate import Boxes, CannotRead, End, GiveBack, Known, MateJob, Practice, Report
-from ._packets import OpenBox, Task
+from ._packets import Task
 from ._recipes import Start, renumbered
 from ._search import Search
 

@@ -12,8 +12,9 @@ from mmbn_opt.programs.tree_records import ChildBoxes, Kind, PointAt
 from mmbn_opt.programs.tree_relocation import Relocation
 from mmbn_opt.programs.tree_rows import Point
 from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut
+from mmbn_opt.solvers.choice.branch_and_cut._bundles import OpenBox
 from mmbn_opt.solvers.choice.branch_and_cut._families import Parted
-from mmbn_opt.solvers.choice.branch_and_cut._packets import Bench, OpenBox, Packet, Task, search_packet
+from mmbn_opt.solvers.choice.branch_and_cut._packets import Bench, Packet, Task, search_packet
 from mmbn_opt.solvers.choice.branch_and_cut._recipes import Start, renumbered
 from mmbn_opt.solvers.choice.branch_and_cut._run import Run
 from mmbn_opt.solvers.choice.branch_and_cut._search import Search
@@ -91,6 +92,30 @@ def test_what_is_open_comes_back_with_its_rows(begun: tuple[Run, Search]) -> Non
     back = [replace(box, start=given.get(box.number, box.start)) for box in answer.open_boxes]
     again = search_packet(task, pickle.loads(pickle.dumps(Packet(back, 0.0, None))))
     assert again.tally["nodes"] == 1
+
+
+def test_boxes_sent_in_a_bundle_have_in_common_what_they_had(begun: tuple[Run, Search]) -> None:
+    _, search = begun
+    sent = as_sent(search, search.frontier.best(30))
+    sent[3], sent[5] = replace(sent[3], start=None), replace(sent[5], start=sent[5].start and Start(sent[5].start.rows))
+    came = pickle.loads(pickle.dumps(Packet(sent, 1.0, None))).boxes
+    assert [(b.number, b.value, b.depth) for b in came] == [(b.number, b.value, b.depth) for b in sent]
+    assert len({id(b.start.rows) for b in came if b.start}) == len({id(b.start.rows) for b in sent if b.start}) > 1
+    points = {id(p) for b in came if b.start for p in b.start.rows.points}
+    assert len(points) == len({id(p) for b in sent if b.start for p in b.start.rows.points}) > 1
+    for one, other in zip(came, sent, strict=True):
+        assert np.array_equal(one.bits, other.bits)
+        if one.start is None or other.start is None:
+            assert one.start is other.start is None
+            continue
+        (rows, basis), (own, before) = one.start, other.start
+        assert (basis is None and before is None) or np.array_equal(basis, before)  # type: ignore[arg-type]
+        assert np.array_equal(rows.which, own.which)
+        assert np.array_equal(rows.group, own.group)
+        assert rows.names == own.names
+        for point, origin in zip(rows.points, own.points, strict=True):
+            assert (point.key, point.number) == (origin.key, origin.number)
+    assert pickle.loads(pickle.dumps(Packet([], 1.0, None))).boxes == []
 
 
 def test_a_basis_saves_the_pivots_to_it(begun: tuple[Run, Search]) -> None:
