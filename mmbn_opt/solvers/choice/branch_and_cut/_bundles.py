@@ -34,9 +34,9 @@ class Lists:
         self.entries = np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int32)
 
     def apart(self) -> list[NDArray[Any]]:
-        """The arrays again, as views."""
+        """The arrays again, each by itself, so that one that is kept for long does not keep the others."""
         ends = np.cumsum(self.lengths).tolist()
-        return [self.entries[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+        return [self.entries[begin:end].copy() for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 _NO_BASIS = np.zeros(0, dtype=np.int16)
@@ -85,8 +85,8 @@ class Bundle:
             None if recipe < 0 else Start(recipes[recipe], basis if len(basis) else None)
             for recipe, basis in zip(self.recipe_of.tolist(), self.bases.apart(), strict=True)
         ]
-        parts = zip(self.numbers.tolist(), self.values.tolist(), self.depths.tolist(), self.bits, starts, strict=True)
-        return [OpenBox(*part) for part in parts]
+        told = (self.numbers.tolist(), self.values.tolist(), self.depths.tolist(), map(np.copy, self.bits), starts)
+        return [OpenBox(*box) for box in zip(*told, strict=True)]
 
 
 def _distinct(objects: Iterable[_T]) -> tuple[list[_T], dict[int, int]]:

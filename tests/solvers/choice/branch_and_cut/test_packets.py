@@ -109,6 +109,8 @@ def test_boxes_sent_in_a_bundle_have_in_common_what_they_had(begun: tuple[Run, S
             assert one.start is other.start is None
             continue
         (rows, basis), (own, before) = one.start, other.start
+        kept = (one.bits, basis, rows.which, rows.group, rows.points[0].columns, rows.points[0].values)
+        assert all(array is None or array.base is None for array in kept), "one box does not keep all that came with it"
         assert (basis is None and before is None) or np.array_equal(basis, before)  # type: ignore[arg-type]
         assert np.array_equal(rows.which, own.which)
         assert np.array_equal(rows.group, own.group)
