@@ -118,10 +118,13 @@ class RunsProgress(_Live):
 
 
 class RowsProgress(_Live):
-    """Shows how many rows of a file are done; use as a context manager and call with rows and the share of the file.
+    """Shows how much of a file is done; use as a context manager and call with rows, or what it has, and the share.
 
     On a terminal a bar, elsewhere a line every few seconds; files that are done before see neither.
     """
+
+    def __init__(self, what: str = "rows") -> None:
+        self._what = what
 
     def __enter__(self) -> "RowsProgress":
         self._began = self._last = now()
@@ -134,11 +137,11 @@ class RowsProgress(_Live):
         if sys.stderr.isatty() and loudness() > Loudness.QUIET:
             if self._live is None:
                 self._begin()
-            self._live.update(self._task, completed=share, description=f"{rows:,} rows")
+            self._live.update(self._task, completed=share, description=f"{rows:,} {self._what}")
         elif now() - self._last >= _SECONDS_BETWEEN_ROWS:
             self._last = now()
             left = (self._last - self._began) * (1.0 - share) / max(share, 1e-9)
-            remark(f"{rows:,} rows, {share:.0%} of the file; about {duration(left)} left")
+            remark(f"{rows:,} {self._what}, {share:.0%} of the file; about {duration(left)} left")
 
     def _begin(self) -> None:
         from rich.console import Console

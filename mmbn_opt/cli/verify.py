@@ -30,6 +30,7 @@ def verify(
     quiet: opt.Quiet = False,
 ) -> None:
     """Prove a bound again from the raw table, roundings included."""
+    from mmbn_opt.cli.progress import RowsProgress
     from mmbn_opt.cli.tables import na_values, refuse_absent
     from mmbn_opt.exceptions import InputError
     from mmbn_opt.interop.checkpoint import TREE
@@ -42,7 +43,8 @@ def verify(
         told = " and no file ".join(repr(str(place)) for place in places)
         raise InputError(f"There is no file {told}. Give the folder of --checkpoint, or that of --out of a relaxation.")
     refuse_absent(data)
-    found = verify(proof, data, na=na_values(na))
+    with RowsProgress("records") as progress:
+        found = verify(proof, data, na=na_values(na), progress=progress)
     for line in found.statement:
         typer.echo(line)
     typer.echo(f"objective: {found.value:.6f}  bound: {found.bound:.6f}  gap: {found.gap:.4%}")

@@ -1,7 +1,7 @@
 """The records of a tree file, as docs/tree-file.md has them; from the first on that is not whole, nothing counts."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,9 @@ __all__ = ["Evidence", "Kind", "Row", "records"]
 
 BEGINS = b"\x89MMBNT\r\n\x01\0\0\0\0\0\0\0"
 """With the version of the format, 1."""
+
+OFTEN = 1024
+"""Records from one word about how far it is to the next."""
 
 Row = tuple[int, int]
 """A cut by the numbers of its point and group, another row as -1 and its number."""
@@ -92,11 +95,15 @@ def _decoded(kind: int, p: _Payload) -> Any:
     return None
 
 
-def records(path: Path) -> Iterator[tuple[int, Any]]:
-    """Kind and content of each record; the first is the header."""
+def records(path: Path, told: Callable[[int, float], object] | None = None) -> Iterator[tuple[int, Any]]:
+    """Kind and content of each record; the first is the header. `told` hears now and then of how far it is."""
     if beginning(path) != BEGINS:
         raise FormatError(f"{path} is no tree file of version 1, and no proof file. Give the folder of a --checkpoint.")
+    size, done = path.stat().st_size, 0
     for number, (kind, payload) in enumerate(frames(path)):
+        done += len(payload)
+        if told is not None and number % OFTEN == OFTEN - 1:
+            told(number + 1, min(done / size, 1.0))
         if (number == 0) != (kind == Kind.HEADER):
             raise FormatError(f"{path} does not begin with its only header.")
         yield kind, json.loads(payload) if number == 0 else _decoded(kind, _Payload(payload))

@@ -1,6 +1,6 @@
 """One call: a proof and the raw table in, what is proved out."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,9 @@ from mmbn_opt.verification.tree_file import records
 __all__ = ["verify"]
 
 
-def verify(proof: Path, data: Path, *, na: Iterable[str] = NA) -> Verified:
+def verify(
+    proof: Path, data: Path, *, na: Iterable[str] = NA, progress: Callable[[int, float], object] | None = None
+) -> Verified:
     """Prove again what a file claims, from the raw table.
 
     Parameters
@@ -35,23 +37,26 @@ def verify(proof: Path, data: Path, *, na: Iterable[str] = NA) -> Verified:
         Delimited text (.gz) with the columns that were solved.
     na : iterable of str
         Cells that are missing.
+    progress : callable or None
+        Called now and then with the number of records that were gone through and their share of a tree file, which may
+        be long: what took a search hours takes some minutes.
 
     Raises
     ------
     InputError
         If the table is another one, or the file is no proof that can be read.
     """
-    go_through = verified_multipliers if beginning(proof).startswith(MAGIC) else _verified_tree
     try:
-        return go_through(proof, data, frozenset(na))
+        if beginning(proof).startswith(MAGIC):
+            return verified_multipliers(proof, data, frozenset(na))
+        return _verified_tree(proof, data, frozenset(na), records(proof, progress))
     except InputError:
         raise
     except (StopIteration, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise FormatError(f"{proof} is no proof that can be read: {error!r}.") from error
 
 
-def _verified_tree(tree: Path, data: Path, na: Collection[str]) -> Verified:
-    found = records(tree)
+def _verified_tree(tree: Path, data: Path, na: Collection[str], found: Iterator[tuple[int, Any]]) -> Verified:
     header = next(found)[1]
     problem = Problem(header)
     # What structures have to keep is said by what is read of it, not by the words that stand beside.

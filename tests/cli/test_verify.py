@@ -1,6 +1,7 @@
 """``mmbn-opt verify``: its words, its exit status, and what it notes in the folder of the run."""
 
 import json
+import re
 
 import pytest
 from commands import run_command
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 import mmbn_opt as mm
 from mmbn_opt.cli.app import app
 from mmbn_opt.exceptions import InputError
+from mmbn_opt.verification import verify
 from mmbn_opt.verification.tree_file import Kind
 
 WORDS = "verified independently, rounding included"
@@ -50,6 +52,25 @@ def test_a_proof_is_verified_in_words_and_in_the_folder(solved):
     assert noted["state"] == "OPTIMAL"
     again = run_here("verify", solved / "run" / "tree.mmbn", "--data", solved / "corral.csv")
     assert again.stdout == process.stdout
+
+
+def test_a_long_proof_says_how_far_it_is(solved, monkeypatch):
+    monkeypatch.setattr("mmbn_opt.verification.tree_file.OFTEN", 16)
+    monkeypatch.setattr("mmbn_opt.cli.progress._SECONDS_BETWEEN_ROWS", 0.0)
+    told = run_here("verify", solved / "run", "--data", solved / "corral.csv").stderr.splitlines()
+    pattern = re.compile(r"([\d,]+) records, (\d+)% of the file; about .* left")
+    found = [pattern.fullmatch(line.strip()) for line in told]
+    numbers = [(int(line[1].replace(",", "")), int(line[2])) for line in found if line is not None]
+    assert len(numbers) == len(told) > 10
+    assert numbers == sorted(numbers)
+    assert numbers[0] == (16, numbers[0][1])
+    assert 90 <= numbers[-1][1] <= 100
+    heard = []
+    proof = solved / "run" / "tree.mmbn"
+    found = verify(proof, solved / "corral.csv", progress=lambda number, share: heard.append((number, share)))
+    assert [number for number, _ in heard] == [number for number, _ in numbers]
+    assert heard[-1][0] <= found.records < heard[-1][0] + 17
+    assert all(0.0 < share <= 1.0 for _, share in heard)
 
 
 def test_a_proof_under_limits_says_under_which(solved):
