@@ -12,6 +12,7 @@ from mmbn_opt.reproduction.methods import METHOD_KINDS, Context, availability, c
 from mmbn_opt.reproduction.methods.encoding import MdlpCodes, as_ordinals
 from mmbn_opt.reproduction.methods.folds import Chosen, some_rows
 from mmbn_opt.reproduction.methods.registry import build
+from mmbn_opt.reproduction.methods.rivals import Boosting
 from mmbn_opt.reproduction.methods.weka import Weka
 from mmbn_opt.reproduction.sizes import size_of
 from mmbn_opt.reproduction.sources import Source
@@ -274,6 +275,16 @@ def test_trees_have_the_leaves_that_can_be_counted_by_walking():
     model, size = sized("histogram-boosting")
     # A binary tree has a leaf more than it has forks; there is a tree a class and round.
     assert size["parameters"] == 2 * size["rules"] - 3 * model.estimator_.n_iter_
+
+
+def test_boosting_learns_from_many_rows_of_which_one_has_its_class_alone():
+    x = np.arange(10_050.0)[:, None]
+    y = np.where(x[:, 0] < 5_000, "few", "many")
+    y[7] = "alone"
+    model = Boosting(max_iter=3).fit(x, y)
+    assert model.classes_.tolist() == ["alone", "few", "many"]
+    assert (model.predict([[100.0], [9_000.0]]) == ["few", "many"]).all()
+    assert Boosting(max_iter=3).fit(x[8:], y[8:]).do_early_stopping_
 
 
 def test_sums_have_the_terms_that_they_list():

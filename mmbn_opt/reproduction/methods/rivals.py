@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -53,11 +54,25 @@ def random_forest(context: Context, *, trees: int = 300, min_samples_leaf: Any =
 def histogram_boosting(context: Context, *, learning_rate: Any = (0.1,), max_leaf_nodes: Any = (31,)) -> Chosen:
     """Gradient boosting on histograms."""
     numeric = sum(kind == "numeric" for kind in context.kinds.values())
-    boosting = HistGradientBoostingClassifier(
+    boosting = Boosting(
         categorical_features=list(range(numeric, len(context.kinds))) or None, random_state=context.seed
     )
     grid = {"learning_rate": as_list(learning_rate), "max_leaf_nodes": as_list(max_leaf_nodes)}
     return Chosen(boosting, as_ordinals(context.kinds), grid, seed=context.seed)
+
+
+class Boosting(HistGradientBoostingClassifier):  # type: ignore[misc]
+    """`HistGradientBoostingClassifier` that holds no rows back to stop early where one class has a single row.
+
+    On more than 10,000 rows it would part them by classes, and refuse.
+    """
+
+    def fit(self, X: Any, y: Any, **others: Any) -> "Boosting":
+        """As that class does."""
+        if np.unique(y, return_counts=True)[1].min() < 2:
+            self.early_stopping = False
+        super().fit(X, y, **others)
+        return self
 
 
 def categorical_nb(context: Context, *, alpha: Any = (1.0,)) -> Chosen:
