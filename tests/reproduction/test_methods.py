@@ -279,7 +279,7 @@ def test_trees_have_the_leaves_that_can_be_counted_by_walking():
 
 def test_boosting_learns_from_many_rows_of_which_one_has_its_class_alone():
     x = np.arange(10_050.0)[:, None]
-    y = np.where(x[:, 0] < 5_000, "few", "many")
+    y = np.where(x[:, 0] < 5_000, "few", "many").astype("<U5")
     y[7] = "alone"
     model = Boosting(max_iter=3).fit(x, y)
     assert model.classes_.tolist() == ["alone", "few", "many"]
