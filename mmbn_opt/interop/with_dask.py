@@ -108,6 +108,14 @@ def _same(content: Any) -> Any:
     return content
 
 
+def _submitted(client: Any, task: Callable[..., Any], *given: Any) -> Any:
+    """The future of a task; that its arguments are large is meant so, since they have to outlive workers."""
+    import dask
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
+        return client.submit(task, *given, pure=False)
+
+
 class DaskWorkers:
     """`mmbn_opt.solvers.workers.Workers` of a Dask cluster.
 
@@ -142,7 +150,7 @@ class DaskWorkers:
 
     def share(self, content: Any) -> None:
         """What all tasks get; it is a task itself, so that it is there again when the worker that holds it is lost."""
-        self._common = self._client.submit(_same, content, pure=False)
+        self._common = _submitted(self._client, _same, content)
 
     def submit(self, task: Callable[..., Any], *given: Any) -> int:
         """Give out a task."""
@@ -151,7 +159,7 @@ class DaskWorkers:
         return self._tickets
 
     def _submit(self, ticket: int, task: Callable[..., Any], given: tuple[Any, ...]) -> None:
-        future = self._client.submit(_checked, package_version(), task, self._common, *given, pure=False)
+        future = _submitted(self._client, _checked, package_version(), task, self._common, *given)
         self._tasks[future] = ticket, task, given
         self._done.add(future)
 

@@ -5,6 +5,7 @@ import os
 import re
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -253,6 +254,18 @@ def test_a_real_cluster_proves_the_optimum(cluster: Any, tmp_path: Path) -> None
         assert many.model.structure == one.model.structure
         assert proved(problem(), folder).overstated <= 1e-8
     assert cluster.status == "running"
+
+
+@pytest.mark.slow
+def test_nobody_is_told_that_a_problem_is_large_for_dask(cluster: Any) -> None:
+    dask = pytest.importorskip("dask")
+    with (
+        dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 kB"}),
+        warnings.catch_warnings(record=True) as told,
+    ):
+        warnings.simplefilter("always")
+        assert mm.solve(problem(), BRANCH, cluster=cluster).stats["packets"] > 0
+    assert not [each for each in told if "large graph" in str(each.message)]
 
 
 @pytest.mark.slow
