@@ -283,23 +283,30 @@ def test_a_worker_that_is_killed_now_and_then_loses_and_repeats_nothing(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_coordinator, "LONG_SEC", 0.5)
-    ended, killed = threading.Event(), []
+    begun, ended, killed = threading.Event(), threading.Event(), []
+
+    def hear(record: Any) -> None:
+        if record.nodes and record.nodes > 20:
+            begun.set()
 
     def kill() -> None:
-        while not ended.wait(12.0):
+        begun.wait()
+        while not ended.is_set():
             nanny = list(cluster.cluster.workers.values())[len(killed) % 2]
             killed.append(nanny.pid)
             os.kill(nanny.pid, 9)
+            ended.wait(12.0)
 
     killer = threading.Thread(target=kill)
     killer.start()
     larger = mm.SoftMarginStructure(table(0, 60, 6), gamma=mm.log_odds(0.7))
     try:
         begin = time.monotonic()
-        result = solve(larger, tmp_path, cluster=cluster, options=DUAL, time_limit=260.0)
+        result = solve(larger, tmp_path, cluster=cluster, options=DUAL, time_limit=260.0, callback=hear)
         assert time.monotonic() - begin < 290
     finally:
         ended.set()
+        begun.set()
         killer.join()
     assert killed
     one = mm.solve(larger, BRANCH)
