@@ -49,14 +49,33 @@ def verify(
     try:
         if beginning(proof).startswith(MAGIC):
             return verified_multipliers(proof, data, frozenset(na))
-        return _verified_tree(proof, data, frozenset(na), records(proof, progress))
+        return _verified_tree(data, frozenset(na), records(proof, progress and _told_apart(progress)))
     except InputError:
         raise
+    except _ProgressFailed as failed:
+        raise failed.error from None
     except (StopIteration, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise FormatError(f"{proof} is no proof that can be read: {error!r}.") from error
 
 
-def _verified_tree(tree: Path, data: Path, na: Collection[str], found: Iterator[tuple[int, Any]]) -> Verified:
+class _ProgressFailed(Exception):
+    """What the caller's function failed with, which says nothing of the file."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def _told_apart(progress: Callable[[int, float], object]) -> Callable[[int, float], None]:
+    def tell(number: int, share: float) -> None:
+        try:
+            progress(number, share)
+        except Exception as error:
+            raise _ProgressFailed(error) from error
+
+    return tell
+
+
+def _verified_tree(data: Path, na: Collection[str], found: Iterator[tuple[int, Any]]) -> Verified:
     header = next(found)[1]
     problem = Problem(header)
     # What structures have to keep is said by what is read of it, not by the words that stand beside.

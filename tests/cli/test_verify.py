@@ -71,6 +71,8 @@ def test_a_long_proof_says_how_far_it_is(solved, monkeypatch):
     assert [number for number, _ in heard] == [number for number, _ in numbers]
     assert heard[-1][0] <= found.records < heard[-1][0] + 17
     assert all(0.0 < share <= 1.0 for _, share in heard)
+    with pytest.raises(ZeroDivisionError):  # the caller's own, and no word about the file
+        verify(proof, solved / "corral.csv", progress=lambda number, share: number / 0)
 
 
 def test_a_proof_under_limits_says_under_which(solved):
