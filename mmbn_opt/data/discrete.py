@@ -9,10 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from mmbn_opt._arguments import check_arguments, check_fields, choice_of, listed, shown
-from mmbn_opt._arrays import FloatArray, Int32Array
+from mmbn_opt._arrays import BoolArray, FloatArray, Int32Array
 from mmbn_opt._lazy import delegate
 from mmbn_opt.data.columns import frame_of_array, left_out
 from mmbn_opt.data.findings import Finding, tell
@@ -162,7 +161,7 @@ class DiscreteDataset:
         frame = left_out(named_by_text(frame), ignore, target)
         check_columns(frame, target)
         weight = checked_weight(sample_weight, len(frame))
-        keep: NDArray[np.bool_] = np.asarray(weight > 0)
+        keep: BoolArray = np.asarray(weight > 0)
         complete_target(frame[keep], target, missing=missing)
         if missing == "drop":
             # Before the states are read off: a label seen only in rows that go is no state.
@@ -237,7 +236,7 @@ class DiscreteDataset:
             frame, weight = frame[weight > 0], weight[weight > 0]
         y = target.encode(complete_target(frame, target.name, missing=missing))
         codes = encode_features(frame, features, unseen=unseen)
-        keep: NDArray[np.bool_] = np.ones(len(frame), dtype=np.bool_)
+        keep: BoolArray = np.ones(len(frame), dtype=np.bool_)
         if missing == "drop":
             keep &= (codes >= 0).all(axis=1) & (y >= 0)
         elif missing != "keep" and (codes < 0).any():

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,7 +37,7 @@ class Lists:
     def apart(self) -> list[NDArray[Any]]:
         """The arrays again, each by itself, so that one that is kept for long does not keep the others."""
         ends = np.cumsum(self.lengths).tolist()
-        return [self.entries[begin:end].copy() for begin, end in zip([0, *ends], ends, strict=False)]
+        return [self.entries[begin:end].copy() for begin, end in pairwise([0, *ends])]
 
 
 _NO_BASIS = np.zeros(0, dtype=np.int16)

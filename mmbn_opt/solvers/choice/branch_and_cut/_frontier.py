@@ -21,7 +21,7 @@ from ._recipes import Recipe, Start
 __all__ = ["Frontier", "Waiting"]
 
 RECIPES = 4096
-"""So many boxes at most take with them how to make the rows that they start from, where many go at once."""
+"""So many boxes at most take with them what they start from, where many go at once."""
 
 Waiting = tuple[float, int, int, Family]
 """Bound, number, place in the family, family."""

@@ -97,6 +97,9 @@ class Task:
         return OWNERS_POINTS + number if self.written else -1
 
 
+_BOXES = {"boxes", "open_boxes"}
+
+
 class InOnePiece:
     """What is sent as one text of bytes, its boxes as a bundle."""
 
@@ -105,12 +108,9 @@ class InOnePiece:
         return _in_one_piece, (type(self), pickle.dumps(parts, protocol=5))
 
 
-_BOXES = {"boxes", "open_boxes"}
-
-
 def _in_one_piece(kind: type[Any], content: bytes) -> Any:
     parts = pickle.loads(content)
-    return kind(**{what: part.boxes() if what in _BOXES else part for what, part in parts.items()})
+    return kind(**{what: part.boxes() if isinstance(part, Bundle) else part for what, part in parts.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +281,7 @@ def _searched(task: Task, packet: Packet, check: Callable[[], None]) -> Answer:
         if budget.over() or len(frontier) > MOST_BOXES:
             break
     known = {box.number: box for box in frontier.best(len(frontier))}
-    left = [
+    left = [  # who sent a box has what it starts from
         OpenBox(number, value, known[number].depth, bits, known[number].start if number >= NEW_BOXES else None)
         for number, value, bits in ledger.boxes()
     ]
