@@ -38,11 +38,6 @@ def tasks(name: str, folder: Path) -> tuple[int, dict[str, Callable[[], Any]]]:
     import mmbn_opt as mm
     from mmbn_opt.programs import ProgramKind
 
-    try:
-        from mmbn_opt.solvers.choice.branch_and_cut._settings import few_groups
-    except ImportError:  # where it was in earlier checkouts
-        from mmbn_opt.solvers.choice.branch_and_cut.solver import few_groups
-
     if name in SYNTHETIC:
         data = mm.DiscreteDataset.from_frame(frame(SYNTHETIC[name]), target="y")
     else:
@@ -50,7 +45,7 @@ def tasks(name: str, folder: Path) -> tuple[int, dict[str, Callable[[], Any]]]:
     problem = mm.SoftMarginStructure(data, max_parents=2)
     program = problem.build(ProgramKind.IMPLICIT_CONCAVE)
     samples = problem.merged.n_samples
-    term = program.term.regrouped(few_groups(samples))
+    term = program.term.regrouped(96)
     rng = np.random.default_rng(0)
     x = np.zeros(program.n_columns)
     for first, last in zip(program.offsets[:-1], program.offsets[1:], strict=True):

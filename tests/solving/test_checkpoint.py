@@ -131,7 +131,7 @@ def test_wherever_a_search_is_cut_off_it_reports_what_its_file_proves(name: str,
 @pytest.fixture
 def two_groupings(monkeypatch: pytest.MonkeyPatch) -> None:
     """The root is solved in two groups, and then again in nine."""
-    monkeypatch.setattr(_rooting, "few_groups", lambda parts: 2)
+    monkeypatch.setattr(_rooting, "FEW_GROUPS", 2)
     monkeypatch.setattr(_rooting, "many_groups", lambda parts: 9)
     monkeypatch.setattr(_rooting, "WIDE_ROOT_GAP", 0.0)
 

@@ -19,7 +19,7 @@ from ._keeping import Keeper
 from ._pool import RowPool, Slots
 from ._rehearsal import Rehearsal
 from ._root import RootPoint, root_rounds
-from ._settings import WIDE_ROOT_GAP, SearchSettings, few_groups, many_groups
+from ._settings import FEW_GROUPS, WIDE_ROOT_GAP, SearchSettings, many_groups
 from .clusters import ClusterSeparator
 
 __all__ = ["RootRun"]
@@ -51,7 +51,7 @@ class RootRun(Journal):
         self.program = program
         self.more_groups = many_groups(parts) if groups is None else 0
         if groups is None:
-            groups = few_groups(parts)
+            groups = FEW_GROUPS
         self.max_root_rounds = int(options.pop("root_rounds", 1000))
         self.node_limit = options.pop("node_limit", None)
         self.settings = SearchSettings.of(solver, options, others=("groups", "root_rounds", "node_limit"))

@@ -87,6 +87,7 @@ class Search:
     helps: bool = False
     tally: Tally = field(default_factory=Tally)
     _ages: dict[int, int] = field(default_factory=dict)
+    _spent: float = 0.0
     _begun: bool = False
 
     def start(self, slots: Slots, gap: float) -> None:
@@ -186,6 +187,7 @@ class Search:
         return found
 
     def _worked(self, steps: float) -> None:
+        self._spent += steps
         self.tally.add(work=steps)
         self.incumbent.effort.searched(steps)
 
@@ -255,7 +257,7 @@ class Search:
                 return False
             if tableau.status != simplex.OPTIMAL:
                 return True
-            before = proof.value
+            before, spent = proof.value, self._spent
             x, losses = tableau.point()
             if round_ == 0 and not self.helps:
                 incumbent.consider(x)
@@ -267,7 +269,8 @@ class Search:
             tableau.add_rows(self.pool, slots)
             if not self._optimise(tableau):
                 return False
-            if proof.value - before < self.settings.tail * gap:
+            boxes = (self._spent - spent) * self.tally.nodes / self.tally.work
+            if proof.value - before < self.settings.tail * gap * boxes:
                 break
         return proof.fix(self._limit)
 

@@ -7,13 +7,13 @@ from typing import Any, Literal, Self, get_args
 from ....exceptions import InputError
 from ...base import Solver
 
-__all__ = ["LARGE_BYTES", "WIDE_ROOT_GAP", "Branching", "SearchSettings", "few_groups", "many_groups"]
+__all__ = ["FEW_GROUPS", "LARGE_BYTES", "WIDE_ROOT_GAP", "Branching", "SearchSettings", "many_groups"]
 
 WIDE_ROOT_GAP = 0.05
 """As a share of the objective: from there on more groups are used."""
 
-MANY_SAMPLES = 1800
-"""Above, a pass over the samples costs more than a pivot, and few rounds of many cuts cost less than many of few."""
+FEW_GROUPS = 96
+"""Groups of (merged) samples, each with a loss of its own: more make cuts tighter, and pivots more and dearer."""
 
 LARGE_BYTES = 70_000_000
 """Of a program as it is sent: above, threads share it, whose long passes seldom wait for each other."""
@@ -46,7 +46,7 @@ class SearchSettings:
         Bytes of stored rows; above, those of the least promising boxes are dropped, to be made again when needed. With
         a checkpoint, half as much again for open boxes; above, the less promising ones wait on the disk.
     tail : float
-        A cut round that closes less than this share of the gap is the last.
+        A cut round that closes less than this share of the gap for each box that would take the same work is the last.
     seed : int
         Of the cost perturbation.
     branching : {"race", "dual", "mixture"}
@@ -61,13 +61,13 @@ class SearchSettings:
         Times the heuristic's usual share of the work; less where a good start leaves it little to find.
     """
 
-    rounds: int = 2
+    rounds: int = 8
     strong: int | None = None
     strong_depth: int | None = None
     max_pivots: int = 400
     work_limit: float = 5e7
     memory_limit: int = 500_000_000
-    tail: float = 0.03
+    tail: float = 0.08
     seed: int = 0
     branching: Branching | Literal["race"] = "race"
     heuristic: float = 1.0
@@ -87,11 +87,6 @@ class SearchSettings:
         return settings
 
 
-def few_groups(n_parts: int) -> int:
-    """Groups of (merged) samples, each with a loss of its own: more make cuts tighter and every pivot dearer."""
-    return 48 if n_parts < MANY_SAMPLES else min(max(96, n_parts // 64), 200)
-
-
 def many_groups(n_parts: int) -> int:
     """Groups where the gap at the root is above `WIDE_ROOT_GAP`."""
-    return min(max(96, n_parts // 32), 400)
+    return min(max(FEW_GROUPS, n_parts // 32), 400)

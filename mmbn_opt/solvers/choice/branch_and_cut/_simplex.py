@@ -8,45 +8,43 @@ A column that may not be used keeps to 0: it never enters, and leaves when it is
 import numpy as np
 
 from ...._arrays import BoolArray, FloatArray, IntArray, kernel
+from ._pivoting import CUTOFF, FULL, INFEASIBLE, LIMIT, OPTIMAL, pivot_on, scratch, settle
 
-OPTIMAL, CUTOFF, INFEASIBLE, LIMIT = 0, 1, 2, 3
+__all__ = [
+    "CUTOFF",
+    "INFEASIBLE",
+    "LIMIT",
+    "OPTIMAL",
+    "ROWS_TO_SETTLE",
+    "add_row",
+    "copy_tableau",
+    "dual_simplex",
+    "read_multipliers",
+]
 
-PRIMAL_TOLERANCE = 1e-9
-PIVOT_TOLERANCE = 1e-8
-
-_FAST = {"reassoc", "contract", "nsz", "arcp"}
+ROWS_TO_SETTLE = 32
+"""The tableau is brought up to date after pivots on so many of its rows."""
 
 
-@kernel(nogil=True, fastmath=_FAST)
-def pivot(
-    T: FloatArray, b: FloatArray, d: FloatArray, weights: FloatArray, height: int, width: int, r: int, q: int
-) -> float:
-    """Exchange basic row r and nonbasic column q; returns the change of the objective.
-
-    `weights` follow the rows' squared lengths from above (dual Devex; Forrest & Goldfarb 1992).
-    """
-    inverse = 1.0 / T[r, q]
-    heavy = weights[r] * inverse * inverse
+@kernel(nogil=True)
+def _without_banned(
+    T: FloatArray, d: FloatArray, nonbasic: IntArray, height: int, width: int, banned: BoolArray
+) -> int:
+    """Close the gaps that forbidden columns leave; how many columns are left."""
+    n_columns = len(banned)
+    source = np.empty(width, dtype=np.int64)
+    narrow = 0
     for j in range(width):
-        T[r, j] *= inverse
-    T[r, q] = inverse
-    b[r] *= inverse
-    value = b[r]
-    for i in range(height):
-        factor = T[i, q]
-        if i == r or factor == 0.0:
+        if nonbasic[j] < n_columns and banned[nonbasic[j]]:
             continue
-        T[i, q] = 0.0
-        for j in range(width):
-            T[i, j] -= factor * T[r, j]
-        b[i] -= factor * value
-        weights[i] = max(weights[i], factor * factor * heavy)
-    weights[r] = max(heavy, 1.0)
-    factor = d[q]
-    d[q] = 0.0
-    for j in range(width):
-        d[j] -= factor * T[r, j]
-    return float(factor * value)
+        source[narrow] = j
+        nonbasic[narrow], d[narrow] = nonbasic[j], d[j]
+        narrow += 1
+    if narrow < width:
+        for i in range(height):
+            for j in range(narrow):
+                T[i, j] = T[i, source[j]]
+    return narrow
 
 
 @kernel(nogil=True)
@@ -64,58 +62,28 @@ def dual_simplex(
     cutoff: float,
     max_pivots: int,
     ray: FloatArray,
-) -> tuple[int, float, int]:
-    """Pivot until optimal, until the objective reaches `cutoff`, or `max_pivots`; status, objective, pivots.
+    rows: FloatArray,
+    moved: FloatArray,
+) -> tuple[int, float, int, int]:
+    """Pivot until optimal, until the objective reaches `cutoff`, or `max_pivots`; status, objective, pivots, width.
 
-    Every objective on the way is a bound. `banned` is by variable number. When no column can repair a row,
-    ``ray[0]`` is the row and ``ray[1]`` its sign: adding that row to the objective raises the bound without end.
+    Every objective on the way is a bound. `banned` is by variable number; such columns are dropped. When no column can
+    repair a row, ``ray[0]`` is the row and ``ray[1]`` its sign: adding that row to the objective raises the bound
+    without end. `rows` and `moved` are scratch space of as many rows each as there may be to settle.
     """
-    n_columns = len(banned)
-    pivots = 0
+    total = 0
+    work = scratch(rows, moved, height, width)
+    source = np.arange(width)
     while True:
-        if z >= cutoff:
-            return CUTOFF, z, pivots
-        if pivots >= max_pivots:
-            return LIMIT, z, pivots
-        r = -1
-        worst = 0.0
-        sign = 1.0
-        for i in range(height):
-            v = b[i]
-            if v < -PRIMAL_TOLERANCE or (v > PRIMAL_TOLERANCE and basic[i] < n_columns and banned[basic[i]]):
-                score = v * v / weights[i]
-                if score > worst:
-                    worst = score
-                    r = i
-                    sign = 1.0 if v < 0.0 else -1.0
-        if r < 0:
-            return OPTIMAL, z, pivots
-        q = -1
-        best = np.inf
-        size = 0.0
-        row = T[r]
-        for j in range(width):
-            entry = -sign * row[j]
-            if entry > PIVOT_TOLERANCE:
-                if nonbasic[j] < n_columns and banned[nonbasic[j]]:
-                    continue
-                dj = max(0.0, d[j])
-                ratio = dj / entry
-                if ratio < best - 1e-12 or (ratio <= best + 1e-12 and entry > size):
-                    best = ratio
-                    q = j
-                    size = entry
-        if q < 0:
-            ray[0] = r
-            ray[1] = sign
-            return INFEASIBLE, z, pivots
-        if d[q] < 0.0:
-            d[q] = 0.0
-        z += pivot(T, b, d, weights, height, width, r, q)
-        leaving = basic[r]
-        basic[r] = nonbasic[q]
-        nonbasic[q] = leaving
-        pivots += 1
+        width = _without_banned(T, d, nonbasic, height, width, banned)
+        status, z, pivots, rank, r, sign, _ = pivot_on(
+            T, source, b, d, weights, basic, banned, height, width, z, cutoff, max_pivots - total, work
+        )
+        settle(T, d, basic, nonbasic, height, width, rank, work)
+        total += pivots
+        if status != FULL:
+            ray[0], ray[1] = r, sign
+            return status, z, total, width
 
 
 @kernel(nogil=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...._arrays import BoolArray, FloatArray, IntArray
+from ...._arrays import BoolArray, FloatArray, Int32Array, IntArray
 from ....programs.choice import ChoiceProgram
 from . import _simplex as simplex
 from ._children import solve_children
@@ -78,9 +78,10 @@ class Tableau:
 
     def optimise(self, allowed: BoolArray, cutoff: float, max_pivots: int) -> int:
         """Run the dual simplex up to `cutoff` (in true costs); its status."""
-        self.status, self.z, pivots = simplex.dual_simplex(
+        room = min(simplex.ROWS_TO_SETTLE, self.height)
+        self.status, self.z, pivots, self.width = simplex.dual_simplex(
             self.T, self.b, self.d, self.weights, self.basic, self.nonbasic, self.height, self.width, ~allowed, self.z,
-            cutoff + self.shift, max_pivots, self.ray,
+            cutoff + self.shift, max_pivots, self.ray, np.empty((room, self.width)), np.empty((room, self.height)),
         )  # fmt: skip
         self.pivots += pivots
         return self.status
@@ -200,6 +201,38 @@ def initial_tableau(pool: RowPool, allowed: BoolArray, slots: Slots, costs: Cost
     return tableau
 
 
+def _solve_for(matrix: FloatArray, basic: IntArray, n_columns: int, groups: Int32Array, n_groups: int) -> bool:
+    """Multiply the rows of ``matrix = [B N]`` by the inverse of B, in place of N; whether there is one.
+
+    A basic loss is in the rows of its group and nowhere else: one of these says what it is, and is taken off the
+    others, which leaves a system in the basic columns alone, a fourth as high as B where groups are many.
+    """
+    height = len(matrix)
+    nodes = height - len(groups)
+    own = np.flatnonzero(basic < n_columns)
+    losses = np.flatnonzero(basic >= n_columns)
+    last_row = np.full(n_groups + 1, -1)  # of every group; rows of none, which is -1, share the last entry
+    last_row[groups] = np.arange(nodes, height)
+    telling = last_row[basic[losses] - n_columns]
+    if (telling < 0).any():
+        return False
+    tells = np.full(n_groups + 1, -1)
+    tells[basic[losses] - n_columns] = telling
+    others = np.setdiff1d(np.arange(height), telling)
+    told_by = np.concatenate([np.full(nodes, -1), tells[groups]])
+    right = matrix[others]
+    both = told_by[others] >= 0
+    right[both] -= matrix[told_by[others[both]]]
+    try:
+        columns = np.linalg.solve(right[:, own], right[:, height:])
+    except np.linalg.LinAlgError:
+        return False
+    told = matrix[telling, height:] - matrix[np.ix_(telling, own)] @ columns
+    matrix[own, height:] = columns
+    matrix[losses, height:] = told
+    return bool(np.isfinite(matrix[:, height:]).all())
+
+
 def tableau_of(
     pool: RowPool, allowed: BoolArray, slots: Slots, basis: NDArray[np.integer], costs: Costs, *, extra_rows: int = 0
 ) -> Tableau | None:
@@ -228,12 +261,9 @@ def tableau_of(
     matrix[nodes + np.arange(len(rows)), len(variables) + np.arange(len(rows))] = -1.0
     matrix[:nodes, -1] = 1.0
     matrix[nodes:, -1] = pool.rhs[rows]
-    try:
-        solved = np.linalg.solve(matrix[:, :height], matrix[:, height:])
-    except np.linalg.LinAlgError:
+    if not _solve_for(matrix, basic, n, pool.group[rows], n_groups):
         return None
-    if not np.isfinite(solved).all():
-        return None
+    solved = matrix[:, height:]
     cost = np.concatenate([costs.columns, np.ones(n_groups)])
     below = cost[basic]
     room = nodes + len(slots) + extra_rows

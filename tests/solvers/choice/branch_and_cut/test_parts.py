@@ -202,6 +202,38 @@ def test_dual_simplex_and_master_agree_with_scipy(seed: int) -> None:
     assert proof.prove(master.slots, lam) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.parametrize("settled_after", [1, 3, 32])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_tableau_after_pivots_is_the_one_of_its_basis(monkeypatch, seed: int, settled_after: int) -> None:
+    """However many rows are pivoted on before it is brought up to date; the other one comes from numpy's solver."""
+    monkeypatch.setattr(simplex, "ROWS_TO_SETTLE", settled_after)
+    rng = np.random.default_rng(seed)
+    program, _, pool, rows = some_rows(seed, rng)
+    everything = np.ones(program.n_columns, dtype=bool)
+    costs = Costs.perturbed(program, everything, 1e-9, 0)
+    tableau = initial_tableau(pool, everything, rows, costs)
+    assert tableau.optimise(everything, np.inf, 7) == simplex.LIMIT
+    allowed = rng.random(program.n_columns) < 0.7
+    allowed[program.offsets[:-1]] = True
+    assert tableau.optimise(allowed, np.inf, 10_000) == simplex.OPTIMAL
+    height, width = tableau.height, tableau.width
+    basic = tableau.basic[:height].copy()
+    slack = basic >= tableau.first_slack
+    basic[slack] = tableau.first_slack + np.searchsorted(np.sort(rows), basic[slack] - tableau.first_slack)
+    twin = tableau_of(pool, everything, np.sort(rows), basic, costs)
+    assert twin is not None
+    place = {variable: at for at, variable in enumerate(twin.nonbasic[: twin.width].tolist())}
+    columns = [place[variable] for variable in tableau.nonbasic[:width].tolist()]
+    place = {variable: at for at, variable in enumerate(twin.basic[: twin.height].tolist())}
+    lines = [place[variable] for variable in tableau.basic[:height].tolist()]
+    assert np.allclose(tableau.T[:height, :width], twin.T[np.ix_(lines, columns)], atol=1e-8)
+    assert np.allclose(tableau.b[:height], twin.b[lines], atol=1e-8)
+    assert np.allclose(tableau.d[:width], twin.d[columns], atol=1e-8)
+    assert tableau.z == pytest.approx(twin.z, rel=1e-9)
+    assert tableau.optimise(allowed, np.inf, 10) == simplex.OPTIMAL
+    assert not np.isin(tableau.nonbasic[: tableau.width], np.flatnonzero(~allowed)).any(), "forbidden columns go"
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_children_have_the_values_of_programs_solved_on_their_own(seed: int) -> None:
     """Boxes of every node, with more columns forbidden at random; also when the work is done a child at a time."""

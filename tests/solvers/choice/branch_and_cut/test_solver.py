@@ -164,6 +164,7 @@ def test_time_that_ends_between_two_layouts_of_the_root(hard: ChoiceProgram, mon
         passes.append(settings["budget"])
         return root_rounds(*args, **settings) if len(passes) == 1 else iter(())  # type: ignore[arg-type]
 
+    monkeypatch.setattr(_rooting, "FEW_GROUPS", 24)
     first = BranchAndCut(options={"groups": 24, "node_limit": 0}).solve(hard)
     monkeypatch.setattr(_rooting, "root_rounds", once)
     result = BranchAndCut().solve(hard)
