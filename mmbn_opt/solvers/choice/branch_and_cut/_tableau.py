@@ -15,6 +15,10 @@ from ._pool import RowPool, Slots
 __all__ = ["Costs", "Tableau", "Workspace", "initial_tableau", "tableau_of"]
 
 
+MANY_LOSSES = 48
+"""From so many basic losses on a tableau is made without them, and they from it."""
+
+
 @dataclass
 class Tableau:
     """State of one linear program (see `_simplex`).
@@ -208,22 +212,24 @@ def _solve_for(matrix: FloatArray, basic: IntArray, n_columns: int, groups: Int3
     others, which leaves a system in the basic columns alone, a fourth as high as B where groups are many.
     """
     height = len(matrix)
-    nodes = height - len(groups)
-    own = np.flatnonzero(basic < n_columns)
     losses = np.flatnonzero(basic >= n_columns)
-    last_row = np.full(n_groups + 1, -1)  # of every group; rows of none, which is -1, share the last entry
-    last_row[groups] = np.arange(nodes, height)
-    telling = last_row[basic[losses] - n_columns]
-    if (telling < 0).any():
-        return False
-    tells = np.full(n_groups + 1, -1)
-    tells[basic[losses] - n_columns] = telling
-    others = np.setdiff1d(np.arange(height), telling)
-    told_by = np.concatenate([np.full(nodes, -1), tells[groups]])
-    right = matrix[others]
-    both = told_by[others] >= 0
-    right[both] -= matrix[told_by[others[both]]]
     try:
+        if len(losses) < MANY_LOSSES:
+            matrix[:, height:] = np.linalg.solve(matrix[:, :height], matrix[:, height:])
+            return bool(np.isfinite(matrix[:, height:]).all())
+        nodes = height - len(groups)
+        last_row = np.full(n_groups + 1, -1)  # of every group; rows of none, which is -1, share the last entry
+        last_row[groups] = np.arange(nodes, height)
+        telling = last_row[basic[losses] - n_columns]
+        if (telling < 0).any():
+            return False
+        tells = np.full(n_groups + 1, -1)
+        tells[basic[losses] - n_columns] = telling
+        others = np.setdiff1d(np.arange(height), telling)
+        told_by = np.concatenate([np.full(nodes, -1), tells[groups]])[others]
+        right = matrix[others]
+        right[told_by >= 0] -= matrix[told_by[told_by >= 0]]
+        own = np.flatnonzero(basic < n_columns)
         columns = np.linalg.solve(right[:, own], right[:, height:])
     except np.linalg.LinAlgError:
         return False
