@@ -2,10 +2,11 @@
 
     python benchmarks/structure/children.py --data ../shared/data --sets heart,vehicle,segment
 
-Runs the search for some boxes. A box's own program is solved on a tableau that is brought up to date after pivots on 32 of
-its rows, and on a copy where it is after every one, so that all of it moves for nearly each pivot. A child's program is
-solved by pivots that are noted on top of its parent's tableau, and on a copy of that. Prints processor microseconds a pivot,
-the child's copy with making it, and the largest difference between objectives of programs that were solved to the end.
+Runs the search for some boxes. A box's own program is solved on a tableau that is brought up to date after pivots on
+32 of its rows, and on a copy where it is after every one, so that all of it moves for nearly each pivot. A child's
+program is solved by pivots that are noted on top of its parent's tableau, and on a copy of that. Prints processor
+microseconds a pivot, the child's copy with making it, and the largest difference between objectives of programs that
+were solved to the end.
 """
 
 import argparse
@@ -75,7 +76,9 @@ class Watch:
             self.difference = max(self.difference, abs(tableau.z - twin.z))
         return status
 
-    def solve_children(self, workspace, tableau, allowed, cutoff, max_pivots, first, work_limit, slots, lam, values, bases):  # type: ignore[no-untyped-def]
+    def solve_children(  # type: ignore[no-untyped-def]
+        self, workspace, tableau, allowed, cutoff, max_pivots, first, work_limit, slots, lam, values, bases
+    ):
         """Programs of children: on top of the parent's tableau, then each on a copy."""
         begin = time.process_time()
         last, pivots = self._solve(
