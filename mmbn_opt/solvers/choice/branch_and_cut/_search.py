@@ -20,6 +20,7 @@ from ._branching import branching_order, mixture_order, spread
 from ._effort import BOX_STEPS, Tally, child_steps, cut_steps, making_steps, pivot_steps
 from ._families import Family
 from ._frontier import Frontier, Waiting
+from ._idle_rows import idle_rows
 from ._incumbent import PRUNING_SHARE, Incumbent
 from ._keeping import Keeper
 from ._pool import RowPool, Slots
@@ -31,11 +32,8 @@ __all__ = ["Search"]
 SMALL_COLUMNS = 250
 """Up to here the children of many nodes are evaluated at every box."""
 
-PATIENCE = 4
-"""Boxes one below the other at which a row that bound above them may be idle before it is left out."""
-
-MOST_IDLE = 60
-"""Idle rows kept at most."""
+HORIZON = 0.3
+"""A child whose bound has risen by this share of the gap waits, its program unfinished, where no node is compared."""
 
 MOST_TIES = 40
 """Boxes that are looked at for the canonical one of several optima, or a quarter of all boxes."""
@@ -47,9 +45,6 @@ LEAST_BOXES = 64  # stay in memory whatever its limit
 
 WAIT_SEC = 0.02
 """How long one who finds no box waits before he looks at the clock."""
-
-MANY_GROUPS = 200
-"""With more groups a box gets so many new rows that idle ones are left out at once."""
 
 
 @dataclass
@@ -213,7 +208,7 @@ class Search:
             if self._bound(tableau, mine) and proof.feasible:
                 final = tableau.copy_for(proof.allowed, drop_idle=True)
                 final.status = tableau.status
-                self._branch(final, depth, self._idle(tableau, final))
+                self._branch(final, depth, idle_rows(tableau, final, self._ages, self.pool.n_groups))
             if not self._done:
                 proof.close()  # while its rows are there
         except Ended as end:
@@ -224,15 +219,6 @@ class Search:
             self.tally.add(pivots=tableau.pivots)
             for slots in mine:
                 self.pool.release(slots)
-
-    def _idle(self, tableau: Tableau, final: Tableau) -> dict[int, int]:
-        """Rows that do not bind but did not long ago, and their ages: new cuts after them may make them bind again."""
-        if self.pool.n_groups > MANY_GROUPS:
-            return {}
-        idle = np.setdiff1d(tableau.slots(), final.slots()).tolist()
-        ages = {slot: self._ages[slot] + 1 for slot in idle if slot in self._ages}
-        youngest = sorted((slot for slot in ages if ages[slot] <= PATIENCE), key=ages.__getitem__)
-        return {slot: ages[slot] for slot in youngest[:MOST_IDLE]}
 
     def _optimise(self, tableau: Tableau) -> bool:
         """Re-optimise and prove; False when the box is done."""
@@ -295,7 +281,8 @@ class Search:
         best: tuple[float, Children, FloatArray, NDArray[np.int32]] | None = None
         for node in order[:tries]:
             children = proof.split(node)
-            bounds, bases = self._evaluate(tableau, children, slots)
+            enough = math.inf if tries > 1 else proof.value + HORIZON * gap
+            bounds, bases = self._evaluate(tableau, children, slots, enough)
             score = spread(bounds - proof.value, gap)
             if best is None or score < best[0]:
                 best = (score, children, bounds, bases)
@@ -345,11 +332,14 @@ class Search:
         self._done = True
         self.pool.release(slots)
 
-    def _evaluate(self, tableau: Tableau, children: Children, slots: Slots) -> tuple[FloatArray, NDArray[np.int32]]:
+    def _evaluate(
+        self, tableau: Tableau, children: Children, slots: Slots, enough: float
+    ) -> tuple[FloatArray, NDArray[np.int32]]:
+        """Bounds and bases of children, each as soon as its bound is `enough` to wait: the rest is done in its turn."""
         count = len(children.columns)
         bases = np.empty((count, tableau.height), dtype=np.int32)
         lam, values = np.zeros((count, len(slots))), np.zeros(count)
-        cutoff, done = self._limit, 0
+        cutoff, done = min(self._limit, enough), 0
         while done < count:
             done, pivots = self._workspace.solve_children(
                 tableau, children.allowed, cutoff, self.settings.max_pivots, done, self.settings.work_limit, slots,
