@@ -32,8 +32,11 @@ __all__ = ["Search"]
 SMALL_COLUMNS = 250
 """Up to here the children of many nodes are evaluated at every box."""
 
+WIDE_COLUMNS = 1000
+"""Above, programs of children take most of the time."""
+
 HORIZON = 0.3
-"""A child whose bound has risen by this share of the gap waits, its program unfinished, where no node is compared."""
+"""A child of a wide program whose bound has risen by this share of the gap waits unfinished, if no node is compared."""
 
 MOST_TIES = 40
 """Boxes that are looked at for the canonical one of several optima, or a quarter of all boxes."""
@@ -277,11 +280,12 @@ class Search:
         if not order:
             self._close_single(tableau)
             return
+        waits = tries == 1 and self.program.n_columns > WIDE_COLUMNS
         slots = tableau.slots()
         best: tuple[float, Children, FloatArray, NDArray[np.int32]] | None = None
         for node in order[:tries]:
             children = proof.split(node)
-            enough = math.inf if tries > 1 else proof.value + HORIZON * gap
+            enough = proof.value + HORIZON * gap if waits else math.inf
             bounds, bases = self._evaluate(tableau, children, slots, enough)
             score = spread(bounds - proof.value, gap)
             if best is None or score < best[0]:
