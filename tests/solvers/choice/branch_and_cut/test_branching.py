@@ -15,7 +15,7 @@ from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.scores.predictive import log_odds
-from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut, _race
+from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut, _race, _search, _simplex, _tableau
 from mmbn_opt.solvers.choice.branch_and_cut._branching import mixture_order
 from mmbn_opt.solvers.choice.branch_and_cut._effort import (
     EARLY_SHARE,
@@ -234,6 +234,11 @@ def test_two_thousand_small_programs_equal_enumeration(part: int, monkeypatch: p
     """Both rules and their race, up to four parents, all smoothings: optimum, bound, structure, certificate."""
     monkeypatch.setattr(_race, "LAP_BOXES", 3)
     monkeypatch.setattr(_race, "LAP_WORK", 0.0)
+    if part % 2:  # as wide programs of many groups are searched
+        monkeypatch.setattr(_search, "SMALL_COLUMNS", 0)
+        monkeypatch.setattr(_search, "WIDE_COLUMNS", 0)
+        monkeypatch.setattr(_tableau, "MANY_LOSSES", 1)
+        monkeypatch.setattr(_simplex, "ROWS_TO_SETTLE", 2)
     rng = np.random.default_rng(1000 + part)
     for number in range(100):
         n_features = 4 if number % 50 == 49 else int(rng.integers(2, 4))
