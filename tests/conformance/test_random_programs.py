@@ -57,6 +57,22 @@ def drawn(draw: st.DrawFn) -> Drawn:
 
 
 @pytest.mark.parametrize("name", QUICK)
+def test_a_row_of_even_numbers_and_an_odd_side(name: str) -> None:
+    """CBC's probing cuts lose the optimum, -4/7 + 1 at (-1, -1), and it says optimal."""
+    program = MixedIntegerProgram(
+        c=np.array([4 / 7, -1.0]),
+        A=sp.csr_array([[2.0, -4.0]]),
+        row_lower=np.array([1.0]),
+        row_upper=np.array([np.inf]),
+        col_lower=np.full(2, -2.0),
+        col_upper=np.full(2, 2.0),
+        integrality=np.ones(2, dtype=bool),
+    )
+    result = installed(name)(time_limit=60.0).solve(program)
+    check_result(result, Case("even", program, TerminationStatus.OPTIMAL, 3 / 7))
+
+
+@pytest.mark.parametrize("name", QUICK)
 @settings(max_examples=40)
 @given(drawn())
 def test_optimum_is_that_of_enumeration(name: str, case: Drawn) -> None:
