@@ -45,7 +45,7 @@ def tasks(name: str, folder: Path) -> tuple[int, dict[str, Callable[[], Any]]]:
     problem = mm.SoftMarginStructure(data, max_parents=2)
     program = problem.build(ProgramKind.IMPLICIT_CONCAVE)
     samples = problem.merged.n_samples
-    term = program.term.regrouped(96)
+    term = program.term.regrouped(96)  # as branch and cut does; said here, so that other checkouts get as many
     rng = np.random.default_rng(0)
     x = np.zeros(program.n_columns)
     for first, last in zip(program.offsets[:-1], program.offsets[1:], strict=True):

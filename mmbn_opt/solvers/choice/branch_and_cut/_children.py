@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...._arrays import BoolArray, FloatArray, IntArray, kernel
-from ._pivoting import INFEASIBLE, pivot_on, scratch
+from ._pivoting import INFEASIBLE, allowed_columns, pivot_on, scratch
 
 __all__ = ["solve_children"]
 
@@ -51,13 +51,9 @@ def solve_children(
     child = first
     while child < len(allowed) and (work < work_limit or child == first):
         banned = ~allowed[child]
-        narrow = 0
-        for j in range(width):
-            if nonbasic[j] < n_columns and banned[nonbasic[j]]:
-                continue
-            source[narrow] = j
-            cost[narrow] = d[j]
-            narrow += 1
+        narrow = allowed_columns(nonbasic, width, banned, source)
+        for j in range(narrow):
+            cost[j] = d[source[j]]
         b2[:] = b[:height]
         weights2[:] = weights[:height]
         status, value, pivots, rank, r, sign, steps = pivot_on(

@@ -12,7 +12,18 @@ import numpy as np
 
 from ...._arrays import BoolArray, FloatArray, IntArray, kernel
 
-__all__ = ["CUTOFF", "FULL", "INFEASIBLE", "LIMIT", "OPTIMAL", "Scratch", "pivot_on", "scratch", "settle"]
+__all__ = [
+    "CUTOFF",
+    "FULL",
+    "INFEASIBLE",
+    "LIMIT",
+    "OPTIMAL",
+    "Scratch",
+    "allowed_columns",
+    "pivot_on",
+    "scratch",
+    "settle",
+]
 
 OPTIMAL, CUTOFF, INFEASIBLE, LIMIT, FULL = 0, 1, 2, 3, 4
 
@@ -73,6 +84,19 @@ def scratch(rows: FloatArray, moved: FloatArray, height: int, width: int) -> Scr
         np.empty(height),
         np.empty(width),
     )
+
+
+@kernel(nogil=True)
+def allowed_columns(nonbasic: IntArray, width: int, banned: BoolArray, source: IntArray) -> int:
+    """Fill `source` with the columns of a tableau whose variables are not forbidden; how many there are."""
+    n_columns = len(banned)
+    narrow = 0
+    for j in range(width):
+        if nonbasic[j] < n_columns and banned[nonbasic[j]]:
+            continue
+        source[narrow] = j
+        narrow += 1
+    return narrow
 
 
 @kernel(nogil=True, fastmath=_FAST)
@@ -282,27 +306,24 @@ def settle(
     work: Scratch,
 ) -> None:
     """Bring a tableau up to date with the pivots noted, whose columns were its own, in their order."""
+    if rank == 0:
+        return
     for i in range(height):
         if work.rank_of[i] >= 0:
             T[i, :width] = 0.0
     _add_product(work.moved, rank, work.rows, height, width, T)
+    held = basic[:height].copy()
     k = 0
-    held = np.empty(height, dtype=np.int64)
-    for i in range(height):
-        held[i] = basic[i]
     for i in range(height):
         holder = work.holder[i]
         if holder < 0:
             basic[i] = held[-1 - holder]
             continue
         basic[i] = nonbasic[holder]
-    for i in range(height):
-        holder = work.holder[i]
-        if holder >= 0:  # its column goes to the next variable that is basic no more
-            while work.row_cost[k] == np.inf:
-                k += 1
-            for other in range(height):
-                T[other, holder] = work.moved[k, other]
-            cost[holder] = work.row_cost[k]
-            nonbasic[holder] = held[work.row_of[k]]
+        while work.row_cost[k] == np.inf:
             k += 1
+        for other in range(height):  # its column goes to the next variable that is basic no more
+            T[other, holder] = work.moved[k, other]
+        cost[holder] = work.row_cost[k]
+        nonbasic[holder] = held[work.row_of[k]]
+        k += 1

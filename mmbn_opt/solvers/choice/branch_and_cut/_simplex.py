@@ -8,7 +8,7 @@ A column that may not be used keeps to 0: it never enters, and leaves when it is
 import numpy as np
 
 from ...._arrays import BoolArray, FloatArray, IntArray, kernel
-from ._pivoting import CUTOFF, FULL, INFEASIBLE, LIMIT, OPTIMAL, pivot_on, scratch, settle
+from ._pivoting import CUTOFF, FULL, INFEASIBLE, LIMIT, OPTIMAL, allowed_columns, pivot_on, scratch, settle
 
 __all__ = [
     "CUTOFF",
@@ -31,16 +31,11 @@ def _without_banned(
     T: FloatArray, d: FloatArray, nonbasic: IntArray, height: int, width: int, banned: BoolArray
 ) -> int:
     """Close the gaps that forbidden columns leave; how many columns are left."""
-    n_columns = len(banned)
     source = np.empty(width, dtype=np.int64)
-    narrow = 0
-    for j in range(width):
-        if nonbasic[j] < n_columns and banned[nonbasic[j]]:
-            continue
-        source[narrow] = j
-        nonbasic[narrow], d[narrow] = nonbasic[j], d[j]
-        narrow += 1
+    narrow: int = allowed_columns(nonbasic, width, banned, source)
     if narrow < width:
+        for j in range(narrow):
+            nonbasic[j], d[j] = nonbasic[source[j]], d[source[j]]
         for i in range(height):
             for j in range(narrow):
                 T[i, j] = T[i, source[j]]
@@ -184,16 +179,10 @@ def copy_tableau(
     nonbasic2: IntArray,
 ) -> tuple[int, int]:
     """Copy without banned nonbasic columns and without rows not in `keep_row`; height and width of the copy."""
-    n_columns = len(banned)
-    narrow = 0
     source = np.empty(width, dtype=np.int64)
-    for j in range(width):
-        if nonbasic[j] < n_columns and banned[nonbasic[j]]:
-            continue
-        source[narrow] = j
-        nonbasic2[narrow] = nonbasic[j]
-        d2[narrow] = d[j]
-        narrow += 1
+    narrow = allowed_columns(nonbasic, width, banned, source)
+    for j in range(narrow):
+        nonbasic2[j], d2[j] = nonbasic[source[j]], d[source[j]]
     low = 0
     for i in range(height):
         if not keep_row[i]:
