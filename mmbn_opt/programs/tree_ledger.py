@@ -156,7 +156,7 @@ class TreeLedger:
         return value, np.unpackbits(packed, count=n_columns).astype(bool)
 
     def put_down(self, number: int, value: float, bits: NDArray[np.uint8]) -> None:
-        """A box that was looked at is open as it was before."""
+        """A box that was looked at is open again."""
         with self.lock:
             del self.taken[number]
             self._put(number, value, bits)

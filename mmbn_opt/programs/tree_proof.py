@@ -174,8 +174,7 @@ class TreeProof(AsksPieces):
         ray = ray / ray.max()
         free = np.zeros(len(self.allowed))
         excess = self.store.bound(self.allowed, slots, ray, np.empty(len(free)), free)
-        scale = 1.0 + float(ray @ np.abs(self.store.rhs[slots]))
-        if excess > EMPTY_SHARE * scale:
+        if excess > EMPTY_SHARE * (1.0 + float(ray @ np.abs(self.store.rhs[slots]))):
             self.feasible = False
             self._tell()
             self._notes.file(Kind.EMPTY, (slots, ray))
@@ -269,8 +268,7 @@ class TreeProof(AsksPieces):
 
     def _renewed(self, children: Children, bounds: FloatArray) -> FloatArray:
         """Bounds of children in the box as it is now, which may have lost columns since they were made."""
-        there = self.allowed[children.columns]
-        if (children.allowed[there] & ~self.allowed).any():
+        if (children.allowed[self.allowed[children.columns]] & ~self.allowed).any():
             children.allowed &= self.allowed
             alive = np.array([self._settle(box) for box in children.allowed], dtype=bool)
             if children.evidence is not None:
@@ -293,15 +291,11 @@ class TreeProof(AsksPieces):
     def commit(self, children: Children, bounds: FloatArray, cutoff: float) -> tuple[list[int], FloatArray]:
         """Part the current box: children below `cutoff` become open boxes (their numbers), others are closed (-1).
 
-        Returns
-        -------
-        numbers, bounds
-            Bounds are higher than those given where the box has lost columns since the children were made.
+        The bounds returned are higher than those given where the box has lost columns since the children were made.
         """
         first, last = self.offsets[children.node], self.offsets[children.node + 1]
         left = np.flatnonzero(self.allowed[first:last]) + first
-        known = np.isin(left, np.concatenate([children.columns, children.dead]))
-        assert known.all(), "children must cover the box"
+        assert np.isin(left, [*children.columns, *children.dead]).all(), "children must cover the box"
         ledger = self.ledger
         with ledger.lock:
             bounds = self._renewed(children, bounds)
@@ -329,6 +323,12 @@ class TreeProof(AsksPieces):
             self._notes.closed(value)
             self.ledger.counts["closed_boxes"] += 1
             self._leave()
+
+    def set_aside(self) -> None:
+        """The current box is open again, with what was proved of it and without the columns that it lost."""
+        self.value_counts()
+        self.ledger.put_down(self.number, self.value, np.packbits(self.allowed))
+        self._current = False
 
     def _leave(self) -> None:
         self._current = False

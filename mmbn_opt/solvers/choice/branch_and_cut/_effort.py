@@ -4,7 +4,6 @@ A step is about a nanosecond of one thread. The rates below were measured on som
 factor of two or so, since they only decide how often the heuristic is called and when two trees have done as much.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -89,6 +88,15 @@ class Effort:
 class Tally:
     """What was done in one tree, by all its searchers.
 
+    Attributes
+    ----------
+    nodes : int
+        Boxes that were looked at, each counted once.
+    done : int
+        Boxes that were closed or parted, which is what the tree is made of.
+    set_aside : int
+        How often a box was left for later.
+
     Examples
     --------
     >>> tally = Tally()
@@ -98,29 +106,28 @@ class Tally:
     """
 
     nodes: int = 0
+    done: int = 0
+    set_aside: int = 0
     children: int = 0
     pivots: int = 0
     ties: int = 0
     work: float = 0.0
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
-    def add(self, *, nodes: int = 0, children: int = 0, pivots: int = 0, ties: int = 0, work: float = 0.0) -> None:
-        """So much more."""
+    def add(self, **counted: int | float) -> None:
+        """So much more of each."""
         with self._lock:
-            self.nodes += nodes
-            self.children += children
-            self.pivots += pivots
-            self.ties += ties
-            self.work += work
+            for what, count in counted.items():
+                setattr(self, what, getattr(self, what) + count)
 
     def figures(self) -> dict[str, int | float]:
         """All but the ties, which are each searcher's own."""
-        return {"nodes": self.nodes, "children": self.children, "pivots": self.pivots, "work": self.work}
+        return {what: getattr(self, what) for what in ("nodes", "done", "set_aside", "children", "pivots", "work")}
 
-    def count_in(self, figures: Mapping[str, int | float]) -> None:
-        """So much more, by the figures of others."""
-        counted = {what: int(figures[what]) for what in ("nodes", "children", "pivots")}
-        self.add(**counted, work=figures["work"])
+    @property
+    def box_work(self) -> float:
+        """Steps that a box of the tree took on the average."""
+        return self.work / (self.done + 1)
 
 
 def making_steps(height: int, width: int) -> float:

@@ -1,6 +1,6 @@
 """What open boxes start from, and what they are to others."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ._pool import Slots
 from ._recipes import Recipe, Start
+from ._tableau import Tableau
 
 __all__ = ["Families", "Family", "Parted", "Written", "family_of"]
 
@@ -36,6 +37,8 @@ class Family:
         Least bound of the boxes.
     place : int
         Where the parting of the parent stands in the tree file; -1 for nowhere.
+    rounds : int or None
+        Of a box that was looked at and left for later: the cut rounds that it had. It is alone in its family.
     """
 
     rows: Slots | Recipe | Written
@@ -45,6 +48,19 @@ class Family:
     open_boxes: int
     least: float
     place: int = -1
+    rounds: int | None = None
+
+    @classmethod
+    def at(
+        cls, tableau: Tableau, idle: Mapping[int, int], bases: NDArray[np.integer], depth: int, least: float,
+        place: int, rounds: int | None = None,
+    ) -> "Family":  # fmt: skip
+        """Of boxes that start from the rows of a tableau and from idle ones, of which the ages are told."""
+        slots = tableau.slots()
+        narrow = np.int16 if tableau.first_slack + len(slots) < 2**15 else np.int32
+        rows = np.concatenate([slots, np.array(list(idle), dtype=np.int64)])
+        ages = np.array([0] * len(slots) + list(idle.values()), dtype=np.int8)
+        return cls(rows, ages, bases.astype(narrow), depth, len(bases), least, place, rounds)
 
 
 class Parted(NamedTuple):

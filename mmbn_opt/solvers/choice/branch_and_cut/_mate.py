@@ -128,7 +128,7 @@ class Mate:
     ) -> None:
         self._orders, self._ending, self._send = orders, ending, send
         self._bench = Bench(task, self._check)
-        self._told: set[int] = set()
+        self._told: dict[int, NDArray[np.uint8]] = {}  # columns of boxes as they are known there
         self._told_tally = self._bench.search.tally.figures()
         self._told_counts = dict(self._bench.ledger.counts)
         self._whole = 0  # records up to the last box that was done
@@ -167,7 +167,7 @@ class Mate:
         match order:
             case Boxes(boxes):
                 self._bench.take_in(boxes)
-                self._told.update(box.number for box in boxes)
+                self._told.update((box.number, box.bits) for box in boxes)
             case Known(choice):
                 self._bench.know(choice)
             case GiveBack(numbers):
@@ -181,15 +181,16 @@ class Mate:
         begin = now()
         bench, back = self._bench, [(box.number, box.start) for box in returned or []]
         ledger, tally = bench.ledger, bench.search.tally
+        depths = bench.search.frontier.depths() | self._left | {box.number: box.depth for box in returned or []}
+        new = [  # or changed, where one was left for later
+            OpenBox(number, value, depths[number], bits)
+            for number, value, bits in ledger.boxes()
+            if self._told.get(number) is not bits
+        ]
         for number, _ in back:
             ledger.forget(number)
-        here = {number for number, _ in ledger.values()}
-        depths = bench.search.frontier.depths() | self._left
-        fresh = here - self._told
-        new = [
-            OpenBox(number, value, depths[number], bits) for number, value, bits in ledger.boxes() if number in fresh
-        ]
-        gone = list(self._told.difference(here, (number for number, _ in back)))
+        here = {number: bits for number, _, bits in ledger.boxes()}
+        gone = list(self._told.keys() - here.keys() - {number for number, _ in back})
         counted, counts = tally.figures(), dict(ledger.counts)
         records, bench.records[:] = bench.records[: self._whole], bench.records[self._whole :]
         report = Report(

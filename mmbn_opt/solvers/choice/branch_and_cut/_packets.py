@@ -153,7 +153,7 @@ class Findings:
         ledger.close_at(self.closed)
         for what, count in self.counts.items():
             ledger.count(what, count)
-        search.tally.count_in(self.tally)
+        search.tally.add(**self.tally)
         incumbent.settles &= self.settles
         if self.choice is not None:
             incumbent.offer(search.program.vector(self.choice))

@@ -315,6 +315,7 @@ class Run(RootRun):
             "packets_here": 0 if self._coordinator is None else self._coordinator.packets_here,
             "boxes_by_processes": self._crew.boxes if isinstance(self._crew, ProcessCrew) else 0,
             "boxes_put_away": 0 if search is None else search.frontier.deep,
+            "boxes_set_aside": 0 if search is None else search.tally.set_aside,
             "engine": self.solver.name,
             "groups": self.pool.n_groups,
             "ties_settled": self.incumbent.settles,

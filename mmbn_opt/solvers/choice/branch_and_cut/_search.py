@@ -16,6 +16,7 @@ from ....programs.tree_proof import TreeProof
 from ....programs.tree_replay import Origin
 from ...journal import Ended
 from . import _simplex as simplex
+from ._beginning import Beginning
 from ._branching import branching_order, mixture_order, spread
 from ._effort import BOX_STEPS, Tally, child_steps, cut_steps, making_steps, pivot_steps
 from ._families import Family
@@ -23,9 +24,10 @@ from ._frontier import Frontier, Waiting
 from ._idle_rows import idle_rows
 from ._incumbent import PRUNING_SHARE, Incumbent
 from ._keeping import Keeper
+from ._pace import Pace
 from ._pool import RowPool, Slots
 from ._settings import Branching, SearchSettings
-from ._tableau import Costs, Tableau, Workspace, initial_tableau, tableau_of
+from ._tableau import Costs, Tableau, Workspace
 
 __all__ = ["Search"]
 
@@ -72,6 +74,8 @@ class Search:
     ----------
     tally : Tally
         What all searchers of the tree have done.
+    pace : Pace
+        How fast its bound rises.
     """
 
     program: ChoiceProgram
@@ -84,6 +88,9 @@ class Search:
     keeper: Keeper | None = None
     helps: bool = False
     tally: Tally = field(default_factory=Tally)
+    pace: Pace = field(default_factory=Pace)
+    _family: Family | None = None
+    _rounds: int = 0
     _ages: dict[int, int] = field(default_factory=dict)
     _spent: float = 0.0
     _begun: bool = False
@@ -100,14 +107,11 @@ class Search:
         self.root_value, self.root_allowed = self.proof.value, self.proof.allowed.copy()
         self.root_rows = slots
         self.pool.hold(slots)
-        self._costs = Costs.perturbed(self.program, self.proof.allowed, perturbation, self.settings.seed)
+        costs = Costs.perturbed(self.program, self.proof.allowed, perturbation, self.settings.seed)
         row_limit = max(self.settings.memory_limit // (8 * self.program.n_columns), 2 * len(slots))
         box_limit = self.settings.memory_limit // (2 * (BOX_BYTES + self.program.n_columns))
         self.frontier = Frontier(self.pool, row_limit, self.keeper, max(box_limit, LEAST_BOXES))
-        tableau = initial_tableau(self.pool, self.proof.allowed, slots, self._costs)
-        while tableau.optimise(self.proof.allowed, math.inf, 50) == simplex.LIMIT:
-            self.check()
-        self._root = tableau.copy_for(self.proof.allowed, drop_idle=True)
+        self._beginning = Beginning.at(self.pool, self.proof.allowed, slots, costs, self.check)
 
     def resume(self, origins: Mapping[int, Origin], slots: Slots) -> None:
         """Go on with the open boxes of the proof; `slots` are the rows of the root."""
@@ -125,7 +129,7 @@ class Search:
     def run(self) -> Iterator[None]:
         """Search to the end; yields before every box, and while others are at the last ones."""
         if not self._begun:
-            self._expand(self._from_root(), depth=0)
+            self._expand(self._beginning.from_root(self.pool, self.proof.allowed), depth=0)
         frontier = self.frontier
         while True:
             waiting = frontier.pop()
@@ -146,8 +150,11 @@ class Search:
             self.frontier.done(family)
             return
         self.proof.enter(number)
+        self._family = family
         rows = self.frontier.rows_of(family, self.pool)
-        self._expand(self._tableau_for(family, place, rows), depth=family.depth + 1)
+        tableau, self._ages = self._beginning.of(self.pool, self.proof.allowed, family, place, rows)
+        self._worked(making_steps(tableau.height, tableau.width))
+        self._expand(tableau, depth=family.depth + 1)
         self.frontier.done(family)
         self.pool.release(rows)
 
@@ -167,51 +174,28 @@ class Search:
         """Where the current box is closed."""
         return self.incumbent.limit(self.proof.allowed)
 
-    @property
-    def _room(self) -> int:
-        return 4 * self.pool.n_groups + 16
-
-    def _tableau_for(self, family: Family, place: int, rows: Slots) -> Tableau:
-        """Where the current box, number `place` of its family, was left; `rows` are the family's."""
-        if family.bases is None:
-            self._ages = dict.fromkeys(rows.tolist(), 0)
-            return self._from_root(rows)
-        self._ages = dict(zip(rows.tolist(), family.ages.tolist(), strict=True))
-        basis = family.bases[place]
-        found = tableau_of(self.pool, self.proof.allowed, rows, basis, self._costs, extra_rows=self._room)
-        if found is None:
-            return self._from_root()
-        self._worked(making_steps(found.height, found.width))
-        return found
-
     def _worked(self, steps: float) -> None:
         self._spent += steps
         self.tally.add(work=steps)
         self.incumbent.effort.searched(steps)
 
-    def _from_root(self, rows: Slots | None = None) -> Tableau:
-        """The root's tableau in the current box, with further rows."""
-        if rows is None:
-            return self._root.copy_for(self.proof.allowed, extra_rows=self._room)
-        tableau = self._root.copy_for(self.proof.allowed, extra_rows=self._room + len(rows))
-        tableau.add_rows(self.pool, np.setdiff1d(rows, tableau.slots()))
-        self._worked(making_steps(tableau.height, tableau.width))
-        return tableau
-
     def _expand(self, tableau: Tableau, depth: int) -> None:
         """Bound the current box, whose `tableau` is the box's own to change, and part it or close it."""
         self._done = False
-        self.tally.add(nodes=1)
+        family = self._family
+        again = family is not None and family.rounds is not None
+        self._rounds = (family and family.rounds) or 0
+        self.tally.add(nodes=0 if again else 1)
         self._worked(BOX_STEPS)
-        proof = self.proof
-        if not proof.feasible or proof.value >= self._limit:
-            return proof.close()
-        mine: list[Slots] = []
+        proof, mine = self.proof, list[Slots]()
         try:
-            if self._bound(tableau, mine) and proof.feasible:
+            if proof.feasible and proof.value < self._limit and self._bound(tableau, mine) and proof.feasible:
                 final = tableau.copy_for(proof.allowed, drop_idle=True)
                 final.status = tableau.status
-                self._branch(final, depth, idle_rows(tableau, final, self._ages, self.pool.n_groups))
+                idle = idle_rows(tableau, final, self._ages, self.pool.n_groups)
+                if self._can_wait(final):
+                    return self._set_aside(final, depth, idle)
+                self._branch(final, depth, idle)
             if not self._done:
                 proof.close()  # while its rows are there
         except Ended as end:
@@ -219,7 +203,7 @@ class Search:
                 proof.value_counts()
             raise
         finally:
-            self.tally.add(pivots=tableau.pivots)
+            self.tally.add(pivots=tableau.pivots, done=1)
             for slots in mine:
                 self.pool.release(slots)
 
@@ -240,11 +224,14 @@ class Search:
         proof, incumbent = self.proof, self.incumbent
         if not self._optimise(tableau):
             return False
-        for round_ in range(self.settings.rounds):
+        for round_ in range(self._rounds, self.settings.rounds):
             self.check()
             if not proof.fix(self._limit):
                 return False
             if tableau.status != simplex.OPTIMAL:
+                break
+            self._rounds = round_
+            if self._can_wait(tableau):
                 return True
             before, spent = proof.value, self._spent
             x, losses = tableau.point()
@@ -253,15 +240,34 @@ class Search:
             gap = self._gap()
             slots = self._cuts(x, losses, 1e-3 * gap / max(1, self.pool.n_groups))
             if not len(slots):
-                return True
+                break
             mine.append(slots)
             tableau.add_rows(self.pool, slots)
             if not self._optimise(tableau):
                 return False
-            boxes = (self._spent - spent) * self.tally.nodes / self.tally.work
+            boxes = (self._spent - spent) / self.tally.box_work
             if proof.value - before < self.settings.tail * gap * boxes:
                 break
+        self._rounds = self.settings.rounds
         return proof.fix(self._limit)
+
+    def _can_wait(self, tableau: Tableau) -> bool:
+        """Whether the current box has so large a lead on all others that the search may well end before it is due."""
+        family, value, least = self._family, self.proof.value, self.frontier.least
+        if family is None or family.rounds == self._rounds or not least < value:
+            return False
+        again = (making_steps(tableau.height, tableau.width) + BOX_STEPS / 3) / self.tally.box_work
+        ahead, work, left = self.settings.ahead, self.tally.work, self._limit - least
+        return self.pace.lets_wait(ahead, work, least, value - least, left, again)
+
+    def _set_aside(self, tableau: Tableau, depth: int, idle: Mapping[int, int]) -> None:
+        """Let the current box wait with what was proved of it, to be gone on with from here."""
+        assert self._family is not None
+        value, number, basis = self.proof.value, self.proof.number, tableau.basis(tableau.slots())
+        self.proof.set_aside()
+        family = Family.at(tableau, idle, basis[None], depth - 1, value, self._family.place, self._rounds)
+        self.frontier.push(family, np.array([value]), [number])
+        self.tally.add(set_aside=1, done=-1)
 
     def _gap(self) -> float:
         """What the current box's bound lacks; among ties what no bound can tell."""
@@ -273,7 +279,7 @@ class Search:
         self._worked(cut_steps(self.pool.term, int(np.count_nonzero(x)), len(x)))
         return np.concatenate([slots, self.pool.structure_rows(x, 1e-3)])
 
-    def _branch(self, tableau: Tableau, depth: int, idle: dict[int, int]) -> None:
+    def _branch(self, tableau: Tableau, depth: int, idle: Mapping[int, int]) -> None:
         proof = self.proof
         cutoff, gap = self._limit, self._gap()
         order, tries = self._candidates(tableau, depth, gap)
@@ -301,11 +307,7 @@ class Search:
         kept = np.flatnonzero(np.array(numbers) >= 0)
         if not len(kept):
             return
-        narrow = np.int16 if tableau.first_slack + len(slots) < 2**15 else np.int32
-        rows = np.concatenate([slots, np.array(list(idle), dtype=np.int64)])
-        ages = np.array([0] * len(slots) + list(idle.values()), dtype=np.int8)
-        least = float(bounds[kept].min())
-        family = Family(rows, ages, bases[kept].astype(narrow), depth, len(kept), least, proof.written_at)
+        family = Family.at(tableau, idle, bases[kept], depth, float(bounds[kept].min()), proof.written_at)
         self.frontier.push(family, bounds[kept], [numbers[child] for child in kept])
 
     def _candidates(self, tableau: Tableau, depth: int, gap: float) -> tuple[list[int], int]:

@@ -47,6 +47,9 @@ class SearchSettings:
         a checkpoint, half as much again for open boxes; above, the less promising ones wait on the disk.
     tail : float
         A cut round that closes less than this share of the gap for each box that would take the same work is the last.
+    ahead : float
+        A box waits once its bound is so far above the least that the work would have to grow by so many e-folds until
+        it is due (see `_pace`). 0: whenever another has a lesser bound; inf: never.
     seed : int
         Of the cost perturbation.
     branching : {"race", "dual", "mixture"}
@@ -68,6 +71,7 @@ class SearchSettings:
     work_limit: float = 5e7
     memory_limit: int = 500_000_000
     tail: float = 0.08
+    ahead: float = 0.25
     seed: int = 0
     branching: Branching | Literal["race"] = "race"
     heuristic: float = 1.0

@@ -7,7 +7,7 @@ A column that may not be used keeps to 0: it never enters, and leaves when it is
 
 import numpy as np
 
-from ...._arrays import BoolArray, FloatArray, IntArray, kernel
+from ...._arrays import BoolArray, FloatArray, Int32Array, IntArray, kernel
 from ._pivoting import CUTOFF, FULL, INFEASIBLE, LIMIT, OPTIMAL, allowed_columns, pivot_on, scratch, settle
 
 __all__ = [
@@ -16,7 +16,7 @@ __all__ = [
     "LIMIT",
     "OPTIMAL",
     "ROWS_TO_SETTLE",
-    "add_row",
+    "add_rows",
     "copy_tableau",
     "dual_simplex",
     "read_multipliers",
@@ -115,7 +115,7 @@ def read_multipliers(
 
 
 @kernel(nogil=True)
-def add_row(
+def _add_row(
     T: FloatArray,
     b: FloatArray,
     weights: FloatArray,
@@ -157,6 +157,31 @@ def add_row(
     weights[height] = norm
     b[height] = value
     basic[height] = slack
+
+
+@kernel(nogil=True)
+def add_rows(
+    T: FloatArray,
+    b: FloatArray,
+    weights: FloatArray,
+    basic: IntArray,
+    nonbasic: IntArray,
+    height: int,
+    width: int,
+    n_columns: int,
+    first_slack: int,
+    rows: FloatArray,
+    rhs: FloatArray,
+    groups: Int32Array,
+    slots: IntArray,
+) -> None:
+    """Put rows of a pool below the tableau, one after the other, each with its slack basic."""
+    for slot in slots:
+        _add_row(
+            T, b, weights, basic, nonbasic, height, width, n_columns, rows[slot], rhs[slot], groups[slot],
+            first_slack + slot,
+        )  # fmt: skip
+        height += 1
 
 
 @kernel(nogil=True)

@@ -98,17 +98,23 @@ class Tableau:
             self.b = np.concatenate([self.b, np.empty(short)])
             self.weights = np.concatenate([self.weights, np.empty(short)])
             self.basic = np.concatenate([self.basic, np.empty(short, dtype=np.int64)])
-        for slot in slots:
-            simplex.add_row(
-                self.T, self.b, self.weights, self.basic, self.nonbasic, self.height, self.width, self.n_columns,
-                pool.rows[slot], pool.rhs[slot], int(pool.group[slot]), self.first_slack + int(slot),
-            )  # fmt: skip
-            self.height += 1
+        simplex.add_rows(
+            self.T, self.b, self.weights, self.basic, self.nonbasic, self.height, self.width, self.n_columns,
+            self.first_slack, pool.rows, pool.rhs, pool.group, slots,
+        )  # fmt: skip
+        self.height += len(slots)
 
     def slots(self) -> Slots:
         """Rows of the pool that the tableau stands on, ascending."""
         numbers = np.concatenate([self.basic[: self.height], self.nonbasic[: self.width]])
         return np.sort(numbers[numbers >= self.first_slack]) - self.first_slack
+
+    def basis(self, slots: Slots) -> IntArray:
+        """What is basic, in the numbers of `tableau_of`; `slots` are all of its rows."""
+        basic = self.basic[: self.height].copy()
+        slack = basic >= self.first_slack
+        basic[slack] = self.first_slack + _places(slots)[basic[slack] - self.first_slack]
+        return basic
 
     def multipliers(self, slots: Slots, cutoff: float) -> FloatArray:
         """Multipliers of the rows in `slots`, a ray included when the program was found infeasible."""

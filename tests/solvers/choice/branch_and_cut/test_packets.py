@@ -52,7 +52,7 @@ def first_values(task: Task, boxes: list[OpenBox]) -> dict[int, float]:
         _, number, place, family = waiting
         search.proof.enter(number)
         rows = search.frontier.rows_of(family, search.pool)
-        tableau = search._tableau_for(family, place, rows)
+        tableau, _ = search._beginning.of(search.pool, search.proof.allowed, family, place, rows)
         search._optimise(tableau)
         found[number] = search.proof._last
         search.proof.close()

@@ -1,0 +1,73 @@
+"""How fast the least bound of a tree rises, and from that how far ahead of it a box can be left for later."""
+
+import math
+from threading import Lock
+
+__all__ = ["Pace"]
+
+WARM_UP = 3e8
+"""Steps before which nothing is said."""
+
+MARK = 1.2
+"""The bound is noted whenever the work has grown so many times."""
+
+AGAIN = 3.0
+"""The lead that lets a box wait, in e-folds, is at least so many times the share of its work that is done twice."""
+
+NEAR = 2.0
+"""None waits where the tree will have been searched after so many e-folds: it would be due soon."""
+
+SHORT = 1.3
+"""Work has to have grown so many times since a note for its bound to tell anything."""
+
+
+class Pace:
+    """Bounds of a tree beside the work that they took; for any number of searchers.
+
+    Best first, the least bound rises about in proportion to the logarithm of the work. So the lead of a box on it says
+    how many times the tree will have grown when the box is due.
+
+    Examples
+    --------
+    >>> pace = Pace()
+    >>> [round(pace.fold(math.exp(k), 2.0 * k), 2) for k in (20, 21, 22)]
+    [inf, 2.0, 2.0]
+    """
+
+    def __init__(self) -> None:
+        self._marks: list[tuple[float, float]] = []
+        self._lock = Lock()
+
+    def fold(self, work: float, least: float) -> float:
+        """By how much the least bound, now `least`, rises while the work grows e-fold; inf as long as nobody knows."""
+        if work < WARM_UP or not math.isfinite(least):
+            return math.inf
+        with self._lock:
+            while self._marks and self._marks[-1][1] > least:  # boxes came from elsewhere
+                self._marks.pop()
+            if not self._marks or work > MARK * self._marks[-1][0]:
+                self._marks.append((work, least))
+            before = next((mark for mark in reversed(self._marks) if mark[0] * math.e < work), self._marks[0])
+        if work < SHORT * before[0]:
+            return math.inf
+        return max((least - before[1]) / math.log(work / before[0]), 1e-9 * abs(least))
+
+    def lets_wait(self, ahead: float, work: float, least: float, lead: float, left: float, again: float) -> bool:
+        """Whether a box is better left for later.
+
+        Parameters
+        ----------
+        ahead : float
+            Lead that lets a box wait, in e-folds of the work. 0: any lead does.
+        work : float
+        least : float
+            Least bound of all others.
+        lead, left : float
+            By how much the box's bound, and the value at which the search ends, are above it.
+        again : float
+            Share of a box's work that it takes to begin it again.
+        """
+        if ahead == 0.0:
+            return lead > 0.0
+        fold = self.fold(work, least)
+        return lead > max(ahead, AGAIN * again) * fold and left > NEAR * fold
