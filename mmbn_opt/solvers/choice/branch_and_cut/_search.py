@@ -263,8 +263,8 @@ class Search:
     def _set_aside(self, tableau: Tableau, depth: int, idle: Mapping[int, int]) -> None:
         """Let the current box wait with what was proved of it, to be gone on with from here."""
         assert self._family is not None
-        value, number, basis = self.proof.value, self.proof.number, tableau.basis(tableau.slots())
         self.proof.set_aside()
+        value, number, basis = self.proof.value, self.proof.number, tableau.basis(tableau.slots())
         family = Family.at(tableau, idle, basis[None], depth - 1, value, self._family.place, self._rounds)
         self.frontier.push(family, np.array([value]), [number])
         self.tally.add(set_aside=1, done=-1)
