@@ -12,10 +12,14 @@ MARK = 1.2
 """The bound is noted whenever the work has grown so many times."""
 
 AGAIN = 3.0
-"""The lead that lets a box wait, in e-folds, is at least so many times the share of its work that is done twice."""
+"""The lead that lets a box wait, in e-folds, is at least so many times the share of its work that is done twice, and of
+those e-folds that are left before a limit where it is more than one."""
 
-NEAR = 2.0
-"""None waits where the tree will have been searched after so many e-folds: it would be due soon."""
+NEAR = 3.0
+"""Without a limit none waits where the tree will have been searched after so many e-folds: it would be due soon."""
+
+STEPS_A_SECOND = 1.5e9
+"""Of a limit on time, in the steps of `_effort`."""
 
 SHORT = 1.3
 """Work has to have grown so many times since a note for its bound to tell anything."""
@@ -23,6 +27,11 @@ SHORT = 1.3
 
 class Pace:
     """Bounds of a tree beside the work that they took; for any number of searchers.
+
+    Parameters
+    ----------
+    time_limit : float or None
+        Seconds after which the search ends, if that is known.
 
     Best first, the least bound rises about in proportion to the logarithm of the work. So the lead of a box on it says
     how many times the tree will have grown when the box is due.
@@ -34,7 +43,8 @@ class Pace:
     [inf, 2.0, 2.0]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, time_limit: float | None = None) -> None:
+        self._end = None if time_limit is None else time_limit * STEPS_A_SECOND
         self._marks: list[tuple[float, float]] = []
         self._lock = Lock()
 
@@ -70,4 +80,7 @@ class Pace:
         if ahead == 0.0:
             return lead > 0.0
         fold = self.fold(work, least)
-        return lead > max(ahead, AGAIN * again) * fold and left > NEAR * fold
+        if self._end is None:
+            return lead > max(ahead, AGAIN * again) * fold and left > NEAR * fold
+        rest = math.log(max(self._end / work, 1.0))
+        return lead > max(ahead, AGAIN * again * max(rest, 1.0)) * fold and left > rest * fold

@@ -21,6 +21,7 @@ from ._coordinator import Coordinator
 from ._crew import Crew
 from ._effort import making_steps
 from ._keeping import Keeper
+from ._pace import Pace
 from ._packets import Task, packed_size
 from ._pool import RowPool
 from ._process_crew import ProcessCrew
@@ -262,6 +263,7 @@ class Run(RootRun):
         pool.by_one_thread()
         pool.know(self._binding)
         search = Search(self.program, pool, pool.proof, self.settings, self.incumbent, self.check, rule, self.keeper)
+        search.pace = Pace(self.budget.limit)
         search.start(self._binding, self._gap)
         return search
 
