@@ -12,8 +12,10 @@ MARK = 1.2
 """The bound is noted whenever the work has grown so many times."""
 
 AGAIN = 3.0
-"""The lead that lets a box wait, in e-folds, is at least so many times the share of its work that is done twice, and of
-those e-folds that are left before a limit where it is more than one."""
+"""The lead that lets a box wait, in e-folds, is at least so many times the share of its work that is done twice."""
+
+DEAR = 8.0
+"""So many times that share of the e-folds before a limit, or all of them, have to pass before a box is due that waits."""
 
 NEAR = 3.0
 """Without a limit none waits where the tree will have been searched after so many e-folds: it would be due soon."""
@@ -83,4 +85,5 @@ class Pace:
         if self._end is None:
             return lead > max(ahead, AGAIN * again) * fold and left > NEAR * fold
         rest = math.log(max(self._end / work, 1.0))
-        return lead > max(ahead, AGAIN * again * max(rest, 1.0)) * fold and left > rest * fold
+        due = rest * min(1.0, DEAR * again)
+        return lead > max(ahead, AGAIN * again, due) * fold and left > rest * fold
