@@ -295,7 +295,7 @@ class TreeProof(AsksPieces):
         """
         first, last = self.offsets[children.node], self.offsets[children.node + 1]
         left = np.flatnonzero(self.allowed[first:last]) + first
-        assert np.isin(left, [*children.columns, *children.dead]).all(), "children must cover the box"
+        assert np.isin(left, np.concatenate([children.columns, children.dead])).all(), "children must cover the box"
         ledger = self.ledger
         with ledger.lock:
             bounds = self._renewed(children, bounds)

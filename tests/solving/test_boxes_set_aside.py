@@ -8,22 +8,11 @@ import pytest
 
 import mmbn_opt as mm
 from mmbn_opt.solvers.choice.branch_and_cut import _process_crew as crew
-from tests.solving.test_checkpoint import BRANCH, PROBLEMS, proved, solve, table
+from tests.solving.test_checkpoint import BRANCH, PROBLEMS, proved, same, solve, table
 from tests.solving.test_processes import long
 from tests.solving.test_threads import larger
 
 EAGER, NEVER = {"ahead": 0.0}, {"ahead": float("inf")}
-
-
-def same(result: mm.Result, other: mm.Result, problem: object, folder: Path) -> None:
-    """Both are proved, with one structure, and the file proves the bound."""
-    assert result.termination_status is other.termination_status is mm.TerminationStatus.OPTIMAL
-    assert result.bounds.primal_bound == pytest.approx(other.bounds.primal_bound, rel=1e-12)
-    assert result.model.structure == other.model.structure
-    found = proved(problem, folder)
-    scale = max(1.0, abs(found.bound))
-    assert found.overstated <= 1e-9 * scale
-    assert -found.bound == pytest.approx(result.bounds.dual_bound, abs=2e-9 * scale)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

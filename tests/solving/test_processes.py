@@ -21,7 +21,7 @@ from mmbn_opt.solvers.choice.branch_and_cut import _process_crew as crew
 from mmbn_opt.solvers.choice.branch_and_cut._run import Run
 from mmbn_opt.solvers.choice.branch_and_cut._settings import Branching
 from mmbn_opt.solvers.hosting.link import EngineFailure
-from tests.solving.test_checkpoint import BRANCH, proved, solve, table
+from tests.solving.test_checkpoint import BRANCH, proved, same, solve, table
 from tests.solving.test_threads import fill_the_disk, hard, larger
 
 DUAL = {"branching": "dual", "helpers": "processes"}
@@ -82,13 +82,7 @@ def test_they_look_at_boxes_and_the_answer_is_that_of_one(
     result = solve(larger(), tmp_path, threads=3, options={"branching": rule, "helpers": "processes"})
     assert len(processes) == 2
     assert result.stats["boxes_by_processes"] > 50
-    assert result.termination_status is mm.TerminationStatus.OPTIMAL
-    assert result.bounds.primal_bound == pytest.approx(alone.bounds.primal_bound, rel=1e-12)
-    assert result.model.structure == alone.model.structure
-    found = proved(larger(), tmp_path)
-    scale = max(1.0, abs(found.bound))
-    assert found.overstated <= 1e-9 * scale
-    assert -found.bound == pytest.approx(result.bounds.dual_bound, abs=2e-9 * scale)
+    same(result, alone, larger(), tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ._pool import Slots
 from ._recipes import Recipe, Start
-from ._tableau import Tableau
 
 __all__ = ["Families", "Family", "Parted", "Written", "family_of"]
 
@@ -52,12 +51,11 @@ class Family:
 
     @classmethod
     def at(
-        cls, tableau: Tableau, idle: Mapping[int, int], bases: NDArray[np.integer], depth: int, least: float,
-        place: int, rounds: int | None = None,
+        cls, slots: Slots, idle: Mapping[int, int], bases: NDArray[np.integer], depth: int, least: float, place: int,
+        rounds: int | None = None,
     ) -> "Family":  # fmt: skip
         """Of boxes that start from the rows of a tableau and from idle ones, of which the ages are told."""
-        slots = tableau.slots()
-        narrow = np.int16 if tableau.first_slack + len(slots) < 2**15 else np.int32
+        narrow = np.int16 if bases.max() < 2**15 else np.int32
         rows = np.concatenate([slots, np.array(list(idle), dtype=np.int64)])
         ages = np.array([0] * len(slots) + list(idle.values()), dtype=np.int8)
         return cls(rows, ages, bases.astype(narrow), depth, len(bases), least, place, rounds)

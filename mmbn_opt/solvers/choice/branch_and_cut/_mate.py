@@ -3,7 +3,7 @@
 import os
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -177,11 +177,11 @@ class Mate:
                 return False
         return True
 
-    def _report(self, returned: list[Parted] | None = None, *, is_last: bool = False) -> None:
+    def _report(self, returned: Sequence[Parted] = (), *, is_last: bool = False) -> None:
         begin = now()
-        bench, back = self._bench, [(box.number, box.start) for box in returned or []]
+        bench, back = self._bench, [(box.number, box.start) for box in returned]
         ledger, tally = bench.ledger, bench.search.tally
-        depths = bench.search.frontier.depths() | self._left | {box.number: box.depth for box in returned or []}
+        depths = bench.search.frontier.depths() | self._left | {box.number: box.depth for box in returned}
         new = [  # or changed, where one was left for later
             OpenBox(number, value, depths[number], bits)
             for number, value, bits in ledger.boxes()

@@ -15,7 +15,7 @@ AGAIN = 3.0
 """The lead that lets a box wait, in e-folds, is at least so many times the share of its work that is done twice."""
 
 DEAR = 8.0
-"""So many times that share of the e-folds before a limit, or all of them, have to pass before a box is due that waits."""
+"""... and so many times that share of the e-folds that are left before a limit, or all of these."""
 
 NEAR = 3.0
 """Without a limit none waits where the tree will have been searched after so many e-folds: it would be due soon."""
@@ -30,13 +30,13 @@ SHORT = 1.3
 class Pace:
     """Bounds of a tree beside the work that they took; for any number of searchers.
 
+    Best first, the least bound rises about in proportion to the logarithm of the work. So the lead of a box on it says
+    how many times the tree will have grown when the box is due.
+
     Parameters
     ----------
     time_limit : float or None
         Seconds after which the search ends, if that is known.
-
-    Best first, the least bound rises about in proportion to the logarithm of the work. So the lead of a box on it says
-    how many times the tree will have grown when the box is due.
 
     Examples
     --------
@@ -82,8 +82,8 @@ class Pace:
         if ahead == 0.0:
             return lead > 0.0
         fold = self.fold(work, least)
-        if self._end is None:
-            return lead > max(ahead, AGAIN * again) * fold and left > NEAR * fold
-        rest = math.log(max(self._end / work, 1.0))
-        due = rest * min(1.0, DEAR * again)
+        rest, due = NEAR, 0.0
+        if self._end is not None:
+            rest = math.log(max(self._end / work, 1.0))
+            due = rest * min(1.0, DEAR * again)
         return lead > max(ahead, AGAIN * again, due) * fold and left > rest * fold

@@ -262,8 +262,10 @@ class Run(RootRun):
         """A search from the root."""
         pool.by_one_thread()
         pool.know(self._binding)
-        search = Search(self.program, pool, pool.proof, self.settings, self.incumbent, self.check, rule, self.keeper)
-        search.pace = Pace(self.budget.limit)
+        search = Search(
+            self.program, pool, pool.proof, self.settings, self.incumbent, self.check, rule, self.keeper,
+            pace=Pace(self.budget.limit),
+        )  # fmt: skip
         search.start(self._binding, self._gap)
         return search
 

@@ -182,10 +182,9 @@ class Search:
     def _expand(self, tableau: Tableau, depth: int) -> None:
         """Bound the current box, whose `tableau` is the box's own to change, and part it or close it."""
         self._done = False
-        family = self._family
-        again = family is not None and family.rounds is not None
-        self._rounds = (family and family.rounds) or 0
-        self.tally.add(nodes=0 if again else 1)
+        had = None if self._family is None else self._family.rounds
+        self._rounds = had or 0
+        self.tally.add(nodes=int(had is None))
         self._worked(BOX_STEPS)
         proof, mine = self.proof, list[Slots]()
         try:
@@ -198,12 +197,13 @@ class Search:
                 self._branch(final, depth, idle)
             if not self._done:
                 proof.close()  # while its rows are there
+            self.tally.add(done=1)
         except Ended as end:
             if not end.abrupt:
                 proof.value_counts()
             raise
         finally:
-            self.tally.add(pivots=tableau.pivots, done=1)
+            self.tally.add(pivots=tableau.pivots)
             for slots in mine:
                 self.pool.release(slots)
 
@@ -264,10 +264,11 @@ class Search:
         """Let the current box wait with what was proved of it, to be gone on with from here."""
         assert self._family is not None
         self.proof.set_aside()
-        value, number, basis = self.proof.value, self.proof.number, tableau.basis(tableau.slots())
-        family = Family.at(tableau, idle, basis[None], depth - 1, value, self._family.place, self._rounds)
-        self.frontier.push(family, np.array([value]), [number])
-        self.tally.add(set_aside=1, done=-1)
+        slots, value = tableau.slots(), self.proof.value
+        bases = tableau.basis(slots)[None]
+        family = Family.at(slots, idle, bases, depth - 1, value, self._family.place, self._rounds)
+        self.frontier.push(family, np.array([value]), [self.proof.number])
+        self.tally.add(set_aside=1)
 
     def _gap(self) -> float:
         """What the current box's bound lacks; among ties what no bound can tell."""
@@ -307,7 +308,7 @@ class Search:
         kept = np.flatnonzero(np.array(numbers) >= 0)
         if not len(kept):
             return
-        family = Family.at(tableau, idle, bases[kept], depth, float(bounds[kept].min()), proof.written_at)
+        family = Family.at(slots, idle, bases[kept], depth, float(bounds[kept].min()), proof.written_at)
         self.frontier.push(family, bounds[kept], [numbers[child] for child in kept])
 
     def _candidates(self, tableau: Tableau, depth: int, gap: float) -> tuple[list[int], int]:
