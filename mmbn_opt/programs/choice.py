@@ -16,7 +16,7 @@ from mmbn_opt.programs.side import SideConstraints
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["ChoiceProgram", "ConcaveTerm", "GroupCuts", "WantedGroups"]
+__all__ = ["ChoiceProgram", "ConcaveTerm", "GroupCuts", "GroupsAlone", "WantedGroups"]
 
 
 class GroupCuts(NamedTuple):
@@ -43,6 +43,27 @@ WantedGroups = Callable[[FloatArray], NDArray[np.intp]]
 """Values of all groups in, the groups out whose pieces are asked for."""
 
 
+@dataclass(frozen=True, eq=False)
+class GroupsAlone:
+    """Picks these groups whatever the values: a term that sees it need not look at the parts of others.
+
+    Parameters
+    ----------
+    groups : int array
+
+    Examples
+    --------
+    >>> GroupsAlone(np.array([2, 0]))(np.zeros(4))
+    array([2, 0])
+    """
+
+    groups: NDArray[np.intp]
+
+    def __call__(self, values: FloatArray) -> NDArray[np.intp]:
+        """The groups."""
+        return self.groups
+
+
 class ConcaveTerm(Protocol):
     """``f = sum_g f_g``: concave, piecewise linear, bounded above, known by value and supergradient.
 
@@ -65,7 +86,10 @@ class ConcaveTerm(Protocol):
         """``f_g(x)``, shape (n_groups,)."""
 
     def cuts(self, x: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
-        """Values at `x`, and supergradients of all groups or of those that `wanted` picks by the values."""
+        """Values at `x`, and supergradients of all groups or of those that `wanted` picks by the values.
+
+        Where it is `GroupsAlone`, the values of other groups may be anything.
+        """
 
     def exchanged(self, x: FloatArray, offsets: NDArray[np.intp]) -> FloatArray:
         """``f(x) - f(x with node i := k)`` of every column k with ``x_k > 0`` of a node i that mixes several.

@@ -26,7 +26,7 @@ from mmbn_opt.programs.tree_records import (
     json_of,
     text_of,
 )
-from mmbn_opt.programs.tree_rows import NAMELESS, TreeRows
+from mmbn_opt.programs.tree_rows import NAMELESS, Point, TreeRows
 
 __all__ = ["Record", "Sink", "TreeLog", "TreeStore"]
 
@@ -105,7 +105,7 @@ class TreeLog:
 
     def fork(self, rows: TreeRows) -> "TreeLog":
         """A log that holds back what it is told, for a second tree from the same root; this one writes on."""
-        self.name(rows, np.array([*rows.points, *rows.others], dtype=np.int64))
+        self.name(rows, rows.in_use())
         twin = TreeLog.behind(self._sink, self._since_layout or [])
         self._since_layout = None
         return twin
@@ -175,7 +175,7 @@ class TreeLog:
 
     def _named(self, rows: TreeRows, slot: int) -> int:
         """The name of a row, which is written with what it is made from if it is new."""
-        point = rows.points.get(slot)
+        point: Point | None = rows.points[slot]
         if point is not None:
             if point.number < 0:
                 point.number, self._points = self._points, self._points + 1

@@ -91,8 +91,8 @@ class TreeRows:
     known : int64 array (n_slots,)
         Name of a row in the tree file, once it was told: the number of its point, or ``-1 - number`` of another row;
         `NAMELESS` before.
-    points : dict
-        Of each slot that holds a cut the point.
+    points : object array (n_slots,)
+        Of each slot that holds a cut the point, None of others.
     others : dict
         Of each other slot in use what it was made from.
     """
@@ -104,7 +104,7 @@ class TreeRows:
         self.rhs = np.zeros(64)
         self.group = np.full(64, -1, dtype=np.int32)
         self.known = np.full(64, NAMELESS, dtype=np.int64)
-        self.points: dict[int, Point] = {}
+        self.points = np.full(64, None, dtype=np.object_)
         self.others: dict[int, OtherRow] = {}
 
     def fork(self) -> "TreeRows":
@@ -112,7 +112,7 @@ class TreeRows:
         twin = TreeRows(self._program, self._upper)
         twin.rows, twin.rhs, twin.group = self.rows.copy(), self.rhs.copy(), self.group.copy()
         twin.known = self.known.copy()
-        twin.points, twin.others = dict(self.points), dict(self.others)
+        twin.points, twin.others = self.points.copy(), dict(self.others)
         return twin
 
     @property
@@ -152,6 +152,7 @@ class TreeRows:
             self.rhs = _grown(self.rhs, room, 0.0)
             self.group = _grown(self.group, room, -1)
             self.known = _grown(self.known, room, NAMELESS)
+            self.points = _grown(self.points, room, None)
 
     def set_cuts(self, slots: NDArray[np.int64], cuts: GroupCuts, places: NDArray[np.intp], point: Point) -> None:
         """Rows of some of the pieces at a point."""
@@ -163,9 +164,9 @@ class TreeRows:
         self.rhs[slots] = self._upper[groups] - cuts.intercepts[places]
         self.group[slots] = groups
         self.known[slots] = NAMELESS
-        self.points.update(dict.fromkeys(slots.tolist(), point))
-        for slot in slots.tolist() if self.others else ():
-            self.others.pop(slot, None)
+        self.points[slots] = point
+        for slot in self.others.keys() & slots.tolist():
+            del self.others[slot]
 
     def set_cluster(self, slot: int, members: BoolArray) -> None:
         """Row of a cluster, from the parents."""
@@ -192,27 +193,35 @@ class TreeRows:
         self.reserve(slot)
         self.rows[slot], self.rhs[slot], self.group[slot] = row, rhs, -1
         self.known[slot] = NAMELESS
-        self.points.pop(slot, None)
+        self.points[slot] = None
         self.others[slot] = OtherRow(origin)
 
     def forget_names(self) -> None:
         """The tree file begins again: nothing stands there yet."""
         self.known[:] = NAMELESS
-        for point in self.points.values():
+        for point in self.points[self._cuts()]:
             point.number = -1
         for other in self.others.values():
             other.number = -1
 
-    def forget(self, slot: int) -> None:
-        """A slot is no longer in use."""
-        self.points.pop(slot, None)
-        self.others.pop(slot, None)
+    def forget(self, slots: NDArray[np.int64]) -> None:
+        """Slots are no longer in use."""
+        for slot in slots[self.group[slots] < 0].tolist():
+            self.others.pop(slot, None)
+        self.points[slots], self.group[slots] = None, -1
+
+    def in_use(self) -> NDArray[np.int64]:
+        """Slots that hold a row, those of cuts first."""
+        return np.concatenate([self._cuts(), np.array(list(self.others), dtype=np.int64)])
+
+    def _cuts(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self.group >= 0)
 
 
-def _grown(array: NDArray[Any], room: int, fill: float) -> NDArray[Any]:
+def _grown(array: NDArray[Any], room: int, fill: float | None) -> NDArray[Any]:
     """Copy with `room` rows; memory that is not used yet is not touched where `fill` is 0."""
     longer = np.zeros((room, *array.shape[1:]), dtype=array.dtype)
     longer[: len(array)] = array
-    if fill:
+    if fill != 0:
         longer[len(array) :] = fill
     return longer

@@ -156,7 +156,8 @@ def look_up(
                 find_rows(0, sets.members, sets.strides, s, codes, start, stop - start, rows)
             while True:
                 if not counted[i]:
-                    t0 = t1 = t2 = t3 = 0.0
+                    # On from where the last block of samples left the group's sum: no digit depends on their ends.
+                    t0, t1, t2, t3 = sums[i, 0], sums[i, 1], sums[i, 2], sums[i, 3]
                     if binary:
                         for a in range(np.uint64(max(start, ends[i])), np.uint64(min(stop, ends[i + 1]))):
                             n = weight[a]
@@ -173,10 +174,10 @@ def look_up(
                             t1 += n * (values[at + np.uint64(1)] - values[to + np.uint64(1)])
                             t2 += n * (values[at + np.uint64(2)] - values[to + np.uint64(2)])
                             t3 += n * (values[at + np.uint64(3)] - values[to + np.uint64(3)])
-                    sums[i, 0] += t0
-                    sums[i, 1] += t1
-                    sums[i, 2] += t2
-                    sums[i, 3] += t3
+                    sums[i, 0] = t0
+                    sums[i, 1] = t1
+                    sums[i, 2] = t2
+                    sums[i, 3] = t3
                 if ends[i + 1] > stop or i == n_groups - 1:
                     break
                 i += 1

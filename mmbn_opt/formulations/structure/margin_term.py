@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..._arrays import FloatArray
 from ..._budget import leave_in_time
-from ...programs.choice import GroupCuts, WantedGroups
+from ...programs.choice import GroupCuts, GroupsAlone, WantedGroups
 from ...scores.margins import MarginTables
 from .node_blocks import NodeBlocks, NodeBundles
 from .node_sets import NodeSets
@@ -149,21 +149,36 @@ class MarginTerm:
             found += map(work, numbers) if self._threads == 1 else _workers(self._threads).map(work, numbers)
         return found
 
-    def _pass(self, x: FloatArray) -> tuple[FloatArray, FloatArray, NDArray[np.int32], NDArray[np.int32], Counts]:
-        """Loss and intercept of every group; samples below their gamma and their rivals, and how many in each part."""
+    def _ranges(self, wanted: WantedGroups | None) -> tuple[Counts, Counts]:
+        """Where the ranges of samples begin and end that are looked at: parts, or what is in them of some groups."""
+        begins, ends = self._part_ends[:-1], self._part_ends[1:]
+        if not isinstance(wanted, GroupsAlone):
+            return begins, ends
+        groups = np.sort(wanted.groups)
+        first = np.searchsorted(self._group, groups)[:, None]
+        last = np.searchsorted(self._group, groups, side="right")[:, None]
+        begins, ends = np.maximum(begins, first), np.minimum(ends, last)
+        some = begins < ends
+        begins, ends = begins[some], ends[some]
+        apart = (begins[1:] != ends[:-1]) | np.isin(begins[1:], self._part_ends)
+        return begins[np.append(True, apart)], ends[np.append(apart, True)]
+
+    def _pass(
+        self, x: FloatArray, begins: Counts, ends: Counts
+    ) -> tuple[FloatArray, FloatArray, NDArray[np.int32], NDArray[np.int32], Counts]:
+        """Loss and intercept of every group; samples below their gamma and their rivals, and how many in each range."""
         from ._margin_kernels import margin_pass
 
         columns = self._varying[x[self._varying] != 0.0]
-        ends = self._part_ends
-        counts = np.empty(len(ends) - 1, dtype=np.intp)
+        counts = np.empty(len(begins), dtype=np.intp)
         loss, intercept = np.empty((2, len(counts), self._n_groups))
         active, rival = np.empty((2, self.n_parts), dtype=np.int32)  # of this call: several threads may make one
 
-        def run(part: int) -> None:
-            counts[part] = margin_pass(
+        def run(which: int) -> None:
+            counts[which] = margin_pass(
                 self._flat, self._table.shape[1], *self._places, self._labels, self._weight, self._gamma, self._binary,
-                self._group, columns, x, loss[part], intercept[part], active, rival, int(ends[part]),
-                int(ends[part + 1]),
+                self._group, columns, x, loss[which], intercept[which], active, rival, int(begins[which]),
+                int(ends[which]),
             )  # fmt: skip
 
         self._map(run, len(counts))
@@ -173,19 +188,23 @@ class MarginTerm:
 
     def values(self, x: FloatArray) -> FloatArray:
         """``f_g(x)``, shape (n_groups,)."""
-        return self.upper - self._pass(x)[0]
+        return self.upper - self._pass(x, *self._ranges(None))[0]
 
     def cuts(self, x: FloatArray, wanted: WantedGroups | None = None) -> GroupCuts:
-        """Values at `x`, and supergradients of all groups or of those that `wanted` picks, in its order."""
+        """Values at `x`, and supergradients of all groups or of those that `wanted` picks, in its order.
+
+        Samples of others than `GroupsAlone` are not looked at.
+        """
         from ._active_kernels import sort_out
         from ._gradient_kernels import FEW, few_gradients, margin_gradients
 
-        loss, intercept, below, nearest, counts = self._pass(x)
+        ranges = self._ranges(wanted)
+        loss, intercept, below, nearest, counts = self._pass(x, *ranges)
         values = self.upper - loss
         groups = np.arange(self._n_groups) if wanted is None else wanted(values)
         n_classes = self._table.shape[1]
         codes, labels, weight, rival, ends, number, kinds, kind_ends = sort_out(
-            below, nearest, self._part_ends[:-1], counts, self._group, self._n_groups, groups, self._places.codes,
+            below, nearest, ranges[0], counts, self._group, self._n_groups, groups, self._places.codes,
             self._labels, self._weight, n_classes,
         )  # fmt: skip
         gradients = np.zeros((len(groups), len(x)))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...._arrays import FloatArray
-from ....programs.choice import ChoiceProgram, ConcaveTerm, WantedGroups
+from ....programs.choice import ChoiceProgram, ConcaveTerm, GroupsAlone
 from ....programs.side import SideRow
 from ....programs.tree_proof import TreeProof
 from ....programs.tree_rows import Point
@@ -28,16 +28,13 @@ SIDE_TOLERANCE = 1e-6
 """Relative violation from which on a row of a side constraint is worth its place at the root."""
 
 
-def _always(groups: NDArray[np.intp]) -> WantedGroups:
-    return lambda values: groups
-
-
 class Shelf:
     """Which slots are given out, to how many holders, and the names of rows that have one."""
 
     def __init__(self, size: int = 256) -> None:
         self.holders = np.zeros(size, dtype=np.int64)
-        self.free = list(range(size - 1, -1, -1))
+        self._free, self._n_free = np.arange(size - 1, -1, -1), size  # a stack, with room for all
+        self._named = np.zeros(size, dtype=bool)
         self.known: dict[Hashable, int] = {}
         self.name_of: dict[int, Hashable] = {}
         self._points: WeakValueDictionary[bytes, Point] = WeakValueDictionary()
@@ -45,25 +42,35 @@ class Shelf:
     def copy(self) -> "Shelf":
         """The same state, apart from this."""
         twin = Shelf(0)
-        twin.holders, twin.free = self.holders.copy(), list(self.free)
+        twin.holders, twin._named = self.holders.copy(), self._named.copy()
+        twin._free, twin._n_free = self._free.copy(), self._n_free
         twin.known, twin.name_of = dict(self.known), dict(self.name_of)
         return twin
 
     def take(self, count: int) -> Slots:
         """Free slots, each with one holder from here on."""
-        if len(self.free) < count:
+        if self._n_free < count:
             size = len(self.holders)
             more = max(count, size // 2)
             self.holders = np.concatenate([self.holders, np.zeros(more, dtype=np.int64)])
-            self.free[:0] = range(size + more - 1, size - 1, -1)
-        slots = np.array([self.free.pop() for _ in range(count)], dtype=np.int64)
+            self._named = np.concatenate([self._named, np.zeros(more, dtype=bool)])
+            self._free = np.concatenate([np.arange(size + more - 1, size - 1, -1), self._free])
+            self._n_free += more
+        self._n_free -= count
+        slots: Slots = self._free[self._n_free : self._n_free + count][::-1].copy()
         self.holders[slots] = 1
         return slots
+
+    @property
+    def in_use(self) -> int:
+        """How many slots are given out."""
+        return len(self.holders) - self._n_free
 
     def call(self, slot: int, key: Hashable) -> None:
         """Give a row a name, unless it or the name is taken."""
         if key not in self.known and slot not in self.name_of:
             self.known[key], self.name_of[slot] = slot, key
+            self._named[slot] = True
 
     def the_one(self, point: Point) -> Point:
         """Of equal points the one that was here first."""
@@ -72,12 +79,13 @@ class Shelf:
             first.number = point.number
         return first
 
-    def give_back(self, slot: int) -> None:
-        """A slot has no holder any more."""
-        key = self.name_of.pop(slot, None)
-        if key is not None:
-            del self.known[key]
-        self.free.append(slot)
+    def give_back(self, slots: Slots) -> None:
+        """Slots have no holder any more."""
+        for slot in slots[self._named[slots]].tolist():
+            del self.known[self.name_of.pop(slot)]
+        self._named[slots] = False
+        self._free[self._n_free : self._n_free + len(slots)] = slots
+        self._n_free += len(slots)
 
 
 @dataclass
@@ -121,7 +129,7 @@ class RowPool:
     @property
     def n_rows(self) -> int:
         """Rows alive."""
-        return len(self.shelf.holders) - len(self.shelf.free)
+        return self.shelf.in_use
 
     @property
     def rows(self) -> FloatArray:
@@ -151,9 +159,9 @@ class RowPool:
         """One holder less; rows without a holder are forgotten."""
         with self._lock:
             self.shelf.holders[slots] -= 1
-            for slot in slots[self.shelf.holders[slots] == 0].tolist():
-                self.proof.store.forget(slot)
-                self.shelf.give_back(slot)
+            gone = slots[self.shelf.holders[slots] == 0]
+            self.proof.store.forget(gone)
+            self.shelf.give_back(gone)
 
     def program_rows(self) -> Slots:
         """The program's own rows."""
@@ -184,7 +192,7 @@ class RowPool:
         weight: dict[int, float] = {}
         points, names = {}, []
         for slot, share in zip(slots.tolist(), lam.tolist(), strict=True):
-            point = self.proof.store.points.get(slot)
+            point = self.proof.store.points[slot]
             if share > 1e-9 and point is not None:
                 points[id(point)] = point
                 weight[id(point)] = weight.get(id(point), 0.0) + share
@@ -263,17 +271,14 @@ class RowPool:
 
     def recipe(self, slots: Slots) -> Recipe:
         """How to make the rows again."""
-        points: dict[int, tuple[int, Point]] = {}
-        names: list[Hashable] = []
+        groups = self.group[slots]
+        points = self.proof.store.points[slots[groups >= 0]]
+        _, first, place = np.unique([id(point) for point in points], return_index=True, return_inverse=True)
+        names = [self.name_of(self.proof.store.others[slot].origin) for slot in slots[groups < 0].tolist()]
         which = np.empty(len(slots), dtype=np.int32)
-        for row, slot in enumerate(slots.tolist()):
-            point = self.proof.store.points.get(slot)
-            if point is not None:
-                which[row] = points.setdefault(id(point), (len(points), point))[0]
-            else:
-                names.append(self.name_of(self.proof.store.others[slot].origin))
-                which[row] = -len(names)
-        return Recipe([point for _, point in points.values()], names, which, self.group[slots])
+        which[groups >= 0] = np.argsort(np.argsort(first))[place]  # points in the order in which they come
+        which[groups < 0] = -1 - np.arange(len(names))
+        return Recipe(points[np.sort(first)].tolist(), names, which, groups)
 
     def put_away(self, slots: Slots) -> Recipe:
         """Release the rows; how to make them again."""
@@ -300,7 +305,7 @@ class RowPool:
             self.hold(slots[slots >= 0])
         new = np.flatnonzero(slots < 0)
         if len(new):
-            self.proof.ask_again(point, _always(groups[new].astype(np.intp)))
+            self.proof.ask_again(point, GroupsAlone(groups[new].astype(np.intp)))
             with self._lock:
                 slots[new] = self._keep(np.arange(len(new)))
                 for row in new.tolist():  # another searcher may have made it meanwhile
@@ -312,7 +317,7 @@ class RowPool:
         store = self.proof.store
         with self._lock:
             for slot in slots.tolist():
-                point = store.points.get(slot)
+                point = store.points[slot]
                 if point is None:
                     self.shelf.call(slot, self.name_of(store.others[slot].origin))
                 else:
