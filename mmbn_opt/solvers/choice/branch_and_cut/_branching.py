@@ -1,13 +1,15 @@
-"""Which node to branch on: what each of its columns would cost, estimated from one dual step of the tableau."""
+"""Which node to branch on: by what its mixture of columns is worth, or what each would cost after one dual step."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...._arrays import BoolArray, FloatArray, IntArray, kernel
 from ....programs.choice import ChoiceProgram, ConcaveTerm
+from . import _simplex as simplex
+from ._effort import cut_steps
 from ._tableau import Tableau
 
-__all__ = ["branching_order", "mixture_order", "spread"]
+__all__ = ["branching_order", "spread"]
 
 
 @kernel(nogil=True)
@@ -86,8 +88,27 @@ def node_scores(rise: FloatArray, allowed: BoolArray, offsets: NDArray[np.intp],
     return scores
 
 
-def branching_order(tableau: Tableau, program: ChoiceProgram, allowed: BoolArray, gap: float) -> list[int]:
-    """Nodes with a choice left, the most promising first."""
+def branching_order(
+    tableau: Tableau, program: ChoiceProgram, allowed: BoolArray, gap: float, term: ConcaveTerm | None, last: int | None
+) -> tuple[list[int], bool, float]:
+    """Nodes with a choice left, the most promising first, by `mixture_order` if there is a term and some node mixes.
+
+    Returns
+    -------
+    nodes, whether they are in that order, steps that it took
+    """
+    steps = 0.0
+    if term is not None and tableau.status == simplex.OPTIMAL:
+        x, _ = tableau.point()
+        steps = cut_steps(term, 2 * int(np.count_nonzero(x)), 0)
+        undecided = np.add.reduceat(allowed, program.offsets[:-1], dtype=np.intp) > 1
+        if order := [node for node in mixture_order(program, term, x, last) if undecided[node]]:
+            return order, True, steps
+    return dual_order(tableau, program, allowed, gap), False, steps
+
+
+def dual_order(tableau: Tableau, program: ChoiceProgram, allowed: BoolArray, gap: float) -> list[int]:
+    """Nodes with a choice left, those of which a dual step leaves least first."""
     rise = column_rises(
         tableau.T, tableau.b, tableau.d, tableau.basic, tableau.nonbasic, tableau.height, tableau.width,
         tableau.n_columns, program.owner, allowed,

@@ -96,6 +96,8 @@ class Tally:
         Boxes that were closed or parted, which is what the tree is made of.
     set_aside : int
         How often a box was left for later.
+    widened : int
+        How often columns came into a program because they were missed.
 
     Examples
     --------
@@ -108,6 +110,7 @@ class Tally:
     nodes: int = 0
     done: int = 0
     set_aside: int = 0
+    widened: int = 0
     children: int = 0
     pivots: int = 0
     ties: int = 0
@@ -122,7 +125,8 @@ class Tally:
 
     def figures(self) -> dict[str, int | float]:
         """All but the ties, which are each searcher's own."""
-        return {what: getattr(self, what) for what in ("nodes", "done", "set_aside", "children", "pivots", "work")}
+        told = ("nodes", "done", "set_aside", "widened", "children", "pivots", "work")
+        return {what: getattr(self, what) for what in told}
 
     @property
     def box_work(self) -> float:

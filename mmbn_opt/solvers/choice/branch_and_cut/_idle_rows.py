@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from ._tableau import Tableau
 
 __all__ = ["idle_rows"]
@@ -18,11 +16,10 @@ MANY_GROUPS = 200
 """With more groups a box gets so many new rows that idle ones are left out at once."""
 
 
-def idle_rows(tableau: Tableau, final: Tableau, ages: Mapping[int, int], n_groups: int) -> dict[int, int]:
-    """Rows that `final` does without, worth keeping for the children, and their ages; `ages` are those before."""
+def idle_rows(tableau: Tableau, ages: Mapping[int, int], n_groups: int) -> dict[int, int]:
+    """Rows that do not bind, worth keeping for the children, and their ages; `ages` are those before."""
     if n_groups > MANY_GROUPS:
         return {}
-    idle = np.setdiff1d(tableau.slots(), final.slots()).tolist()
-    older = {slot: ages[slot] + 1 for slot in idle if slot in ages}
+    older = {slot: ages[slot] + 1 for slot in tableau.idle().tolist() if slot in ages}
     youngest = sorted((slot for slot in older if older[slot] <= PATIENCE), key=older.__getitem__)
     return {slot: older[slot] for slot in youngest[:MOST_IDLE]}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 
 from ._search import Search
 from ._settings import Branching
@@ -20,6 +21,12 @@ LEAST_BOXES = 12
 LAP_SHARE = 0.03
 """Share of a limit, at a step a nanosecond, that each of the two may take beyond `LEAST_BOXES`."""
 
+CLOSE = 0.95, 1.1
+"""Between so much of what the first has closed the second is as good: both go on for twice the work ..."""
+
+CLOSE_SHARE = 0.01
+"""... up to this share of a limit each."""
+
 LARGE_BOX_WORK = 3e7
 """Steps a box from which on a lap is worth helping with."""
 
@@ -28,6 +35,10 @@ NEAR = 0.5
 
 LEAD = 1.05
 """How much more of the gap than the first tree's the second must have closed to be the one that goes on."""
+
+
+Runner = tuple[Search, Iterator[None]]
+"""A search and what goes on with it, box by box."""
 
 
 class Race:
@@ -73,6 +84,7 @@ class Race:
         self._enter, self._rules, self._root, self._kept, self._helped = enter, rules, root, kept, helped
         self._lap_helped, self._finish = lap_helped, finish
         self._lap_work = float("inf") if time_limit is None else LAP_SHARE * 1e9 * time_limit
+        self._close_work = 0.0 if time_limit is None else CLOSE_SHARE * 1e9 * time_limit
         self._dropped: list[tuple[int, int, int]] = []
         self._decided = False
         self.searches: list[Search] = [enter(rules[0])]
@@ -94,28 +106,36 @@ class Race:
 
     def run(self) -> Generator[None, None, None]:
         """Search to the end; yields before every box."""
-        first = self.searches[0]
-        boxes = first.run()
+        runner = self.searches[0], self.searches[0].run()
         if len(self._rules) > 1:
-            if (yield from self._lap(first, boxes, self._had_its_lap)):
-                self._keep(first)
+            ended = yield from self._lap(*runner, self._had_its_lap)
+            first, root = runner[0], self._root
+            if not ended and first.proof.bound - root < NEAR * (first.incumbent.loss - root):
+                runner, ended = yield from self._compare(runner)
+            self._keep(runner[0])
+            if ended:
                 return
-            root = self._root
-            if first.proof.bound - root < NEAR * (first.incumbent.loss - root):
-                second = self._enter(self._rules[1])
-                self.searches.append(second)
-                others = second.run()
-                if (yield from self._lap(second, others, lambda one: one.tally.work >= first.tally.work)):
-                    self._keep(second)
-                    return
-                if second.proof.bound - root > LEAD * (first.proof.bound - root):
-                    first, boxes = second, others
-            self._keep(first)
+        search, boxes = runner
         if self._finish:
-            yield from self._finish(first, boxes)
+            yield from self._finish(search, boxes)
             return
-        with self._helped(first):
+        with self._helped(search):
             yield from boxes
+
+    def _compare(self, first: Runner) -> Generator[None, None, tuple[Runner, bool]]:
+        """Who goes on after a second tree had as much work, or both had more where they are close; whether it ended."""
+        challenger = self._enter(self._rules[1])
+        self.searches.append(challenger)
+        second = challenger, challenger.run()
+        work, runners = first[0].tally.work, [second]
+        while True:
+            for runner in runners:
+                if (yield from self._lap(*runner, partial(_has_done, work))):
+                    return runner, True
+            closed, more = (search.proof.bound - self._root for search, _ in (first, second))
+            work, runners = 2.0 * work, [first, second]
+            if not CLOSE[0] * closed < more < CLOSE[1] * closed or work > self._close_work:
+                return second if more > LEAD * closed else first, False
 
     def _had_its_lap(self, search: Search) -> bool:
         nodes, work = search.tally.nodes, search.tally.work
@@ -150,6 +170,10 @@ class Race:
                 self._dropped.append(_counts(other))
         self.searches = [search]
         self._kept(search)
+
+
+def _has_done(work: float, search: Search) -> bool:
+    return search.tally.work >= work
 
 
 def _counts(search: Search) -> tuple[int, int, int]:

@@ -320,6 +320,7 @@ class Run(RootRun):
             "boxes_by_processes": self._crew.boxes if isinstance(self._crew, ProcessCrew) else 0,
             "boxes_put_away": 0 if search is None else search.frontier.deep,
             "boxes_set_aside": 0 if search is None else search.tally.set_aside,
+            "programs_widened": 0 if search is None else search.tally.widened,
             "engine": self.solver.name,
             "groups": self.pool.n_groups,
             "ties_settled": self.incumbent.settles,

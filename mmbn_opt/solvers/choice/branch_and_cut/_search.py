@@ -17,13 +17,14 @@ from ....programs.tree_replay import Origin
 from ...journal import Ended
 from . import _simplex as simplex
 from ._beginning import Beginning
-from ._branching import branching_order, mixture_order, spread
+from ._branching import branching_order, spread
 from ._effort import BOX_STEPS, Tally, child_steps, cut_steps, making_steps, pivot_steps
 from ._families import Family
 from ._frontier import Frontier, Waiting
 from ._idle_rows import idle_rows
 from ._incumbent import PRUNING_SHARE, Incumbent
 from ._keeping import Keeper
+from ._narrow import share_of_gap, take_in_all, take_in_missed
 from ._pace import Pace
 from ._pool import RowPool, Slots
 from ._settings import Branching, SearchSettings
@@ -94,6 +95,7 @@ class Search:
     _ages: dict[int, int] = field(default_factory=dict)
     _spent: float = 0.0
     _begun: bool = False
+    _reach: float = math.inf
 
     def start(self, slots: Slots, gap: float) -> None:
         """Build the root tableau from the rows that bind at the root."""
@@ -104,6 +106,7 @@ class Search:
         strong, depth = self.settings.strong, self.settings.strong_depth
         self._strong = strong if strong is not None else (16 if small else 4)
         self._strong_depth = depth if depth is not None else (10**9 if small else 2)
+        self._share = share_of_gap(self.settings.reach, self.program.n_columns)
         self.root_value, self.root_allowed = self.proof.value, self.proof.allowed.copy()
         self.root_rows = slots
         self.pool.hold(slots)
@@ -152,7 +155,8 @@ class Search:
         self.proof.enter(number)
         self._family = family
         rows = self.frontier.rows_of(family, self.pool)
-        tableau, self._ages = self._beginning.of(self.pool, self.proof.allowed, family, place, rows)
+        self._reach = self._share * self._gap()
+        tableau, self._ages = self._beginning.of(self.pool, self.proof.allowed, family, place, rows, self._reach)
         self._worked(making_steps(tableau.height, tableau.width))
         self._expand(tableau, depth=family.depth + 1)
         self.frontier.done(family)
@@ -191,7 +195,7 @@ class Search:
             if proof.feasible and proof.value < self._limit and self._bound(tableau, mine) and proof.feasible:
                 final = tableau.copy_for(proof.allowed, drop_idle=True)
                 final.status = tableau.status
-                idle = idle_rows(tableau, final, self._ages, self.pool.n_groups)
+                idle = idle_rows(tableau, self._ages, self.pool.n_groups)
                 if self._can_wait(final):
                     return self._set_aside(final, depth, idle)
                 self._branch(final, depth, idle)
@@ -209,15 +213,23 @@ class Search:
 
     def _optimise(self, tableau: Tableau) -> bool:
         """Re-optimise and prove; False when the box is done."""
-        cutoff = self._limit
-        left, before = self.settings.max_pivots * 4, tableau.pivots
-        while left > 0 and tableau.optimise(self.proof.allowed, cutoff, 100) == simplex.LIMIT:
-            left -= 100
-            self.check()
-        self._worked(pivot_steps(tableau, tableau.pivots - before))
-        slots = tableau.slots()
-        self.proof.prove(slots, tableau.multipliers(slots, cutoff))
-        return self.proof.value < cutoff
+        cutoff, proof = self._limit, self.proof
+        began = tableau.basis(tableau.slots()) if tableau.narrow else None
+        while True:
+            left, before = self.settings.max_pivots * 4, tableau.pivots
+            while left > 0 and tableau.optimise(proof.allowed, cutoff, 100) == simplex.LIMIT:
+                left -= 100
+                self.check()
+            self._worked(pivot_steps(tableau, tableau.pivots - before))
+            slots = tableau.slots()
+            bound = proof.prove(slots, tableau.multipliers(slots, cutoff))
+            if proof.value >= cutoff or began is None or not tableau.narrow:
+                return proof.value < cutoff
+            steps = take_in_missed(tableau, began, bound, proof, self.pool, self._beginning, self._reach)
+            if steps == 0.0:
+                return True
+            self.tally.add(widened=1)
+            self._worked(steps)
 
     def _bound(self, tableau: Tableau, mine: list[Slots]) -> bool:
         """Cut rounds; False when the box can be closed."""
@@ -282,11 +294,15 @@ class Search:
 
     def _branch(self, tableau: Tableau, depth: int, idle: Mapping[int, int]) -> None:
         proof = self.proof
+        self._worked(take_in_all(tableau, proof, self.pool, self._beginning))
         cutoff, gap = self._limit, self._gap()
-        order, tries = self._candidates(tableau, depth, gap)
+        term = self.pool.term if self.rule == "mixture" else None
+        order, mixed, steps = branching_order(tableau, self.program, proof.allowed, gap, term, self._hub)
+        self._worked(steps)
         if not order:
             self._close_single(tableau)
             return
+        tries = self._strong if not mixed and depth <= self._strong_depth else 1
         waits = tries == 1 and self.program.n_columns > WIDE_COLUMNS
         slots = tableau.slots()
         best: tuple[float, Children, FloatArray, NDArray[np.int32]] | None = None
@@ -310,22 +326,6 @@ class Search:
             return
         family = Family.at(slots, idle, bases[kept], depth, float(bounds[kept].min()), proof.written_at)
         self.frontier.push(family, bounds[kept], [numbers[child] for child in kept])
-
-    def _candidates(self, tableau: Tableau, depth: int, gap: float) -> tuple[list[int], int]:
-        """Nodes to branch on, the most promising first, and how many are worth a look at their children."""
-        term = self.pool.term
-        if self.rule == "mixture" and term is not None and tableau.status == simplex.OPTIMAL:
-            x, _ = tableau.point()
-            self._worked(cut_steps(term, 2 * int(np.count_nonzero(x)), 0))
-            order = [v for v in mixture_order(self.program, term, x, self._hub) if self._undecided(v)]
-            if order:
-                return order, 1
-        order = branching_order(tableau, self.program, self.proof.allowed, gap)
-        return order, self._strong if depth <= self._strong_depth else 1
-
-    def _undecided(self, node: int) -> bool:
-        own = slice(self.program.offsets[node], self.program.offsets[node + 1])
-        return int(np.count_nonzero(self.proof.allowed[own])) > 1
 
     def _close_single(self, tableau: Tableau) -> None:
         """One choice is left: its loss is its bound once the pieces at it are in."""

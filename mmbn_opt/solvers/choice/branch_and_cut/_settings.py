@@ -50,6 +50,9 @@ class SearchSettings:
     ahead : float
         A box waits once its bound is so far above the least that the work would have to grow by so many e-folds until
         it is due (see `_pace`). 0: whenever another has a lesser bound; inf: never.
+    reach : float or None
+        A box's program begins without the columns whose reduced costs are above this share of the gap; those that are
+        missed come in (see `_narrow`). inf: with all; None: with all up to 550 columns, and .04 above.
     seed : int
         Of the cost perturbation.
     branching : {"race", "dual", "mixture"}
@@ -72,6 +75,7 @@ class SearchSettings:
     memory_limit: int = 500_000_000
     tail: float = 0.08
     ahead: float = 0.25
+    reach: float | None = None
     seed: int = 0
     branching: Branching | Literal["race"] = "race"
     heuristic: float = 1.0

@@ -1,22 +1,21 @@
 """A dense tableau as a value: built from rows of the pool, copied for a box, re-optimised, extended, read."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...._arrays import BoolArray, FloatArray, Int32Array, IntArray
+from ...._arrays import BoolArray, FloatArray, IntArray
 from ....programs.choice import ChoiceProgram
+from ....programs.lagrangian import reduced_costs
 from . import _simplex as simplex
+from ._basis import Basis
 from ._children import solve_children
 from ._pool import RowPool, Slots
+from ._pricing import price_in
 
 __all__ = ["Costs", "Tableau", "Workspace", "initial_tableau", "tableau_of"]
-
-
-MANY_LOSSES = 48
-"""From so many basic losses on a tableau is made without them, and they from it."""
 
 
 @dataclass
@@ -32,6 +31,8 @@ class Tableau:
     shift : float
         What the perturbation can have added to the objective at most.
     n_columns, n_groups : int
+    narrow : bool
+        Whether columns were left out that a box allows.
     """
 
     T: FloatArray
@@ -49,6 +50,7 @@ class Tableau:
     ray: FloatArray = field(default_factory=lambda: np.zeros(2))
     status: int = simplex.OPTIMAL
     pivots: int = 0
+    narrow: bool = False
 
     @property
     def first_slack(self) -> int:
@@ -73,6 +75,7 @@ class Tableau:
         twin = Tableau(
             np.empty((room, width)), np.empty(room), np.empty(width), np.empty(room), np.empty(room, dtype=np.int64),
             np.empty(width, dtype=np.int64), height, width, self.z, self.shift, self.n_columns, self.n_groups,
+            narrow=self.narrow,
         )  # fmt: skip
         simplex.copy_tableau(
             self.T, self.b, self.d, self.weights, self.basic, self.nonbasic, self.height, self.width, banned, keep,
@@ -109,12 +112,79 @@ class Tableau:
         numbers = np.concatenate([self.basic[: self.height], self.nonbasic[: self.width]])
         return np.sort(numbers[numbers >= self.first_slack]) - self.first_slack
 
+    def idle(self) -> Slots:
+        """Rows of the pool that do not bind, ascending."""
+        basic = self.basic[: self.height]
+        return np.sort(basic[basic >= self.first_slack]) - self.first_slack
+
     def basis(self, slots: Slots) -> IntArray:
         """What is basic, in the numbers of `tableau_of`; `slots` are all of its rows."""
         basic = self.basic[: self.height].copy()
         slack = basic >= self.first_slack
         basic[slack] = self.first_slack + _places(slots)[basic[slack] - self.first_slack]
         return basic
+
+    def columns(self) -> BoolArray:
+        """Which columns of the program are in it."""
+        found = np.zeros(self.first_slack, dtype=bool)
+        for numbers in (self.basic[: self.height], self.nonbasic[: self.width]):
+            found[numbers[numbers < self.first_slack]] = True
+        return found[: self.n_columns]
+
+    def with_columns(self, pool: RowPool, costs: "Costs", new: IntArray) -> "Tableau":
+        """The same with further columns, which are not basic; it shares with this one what they do not change.
+
+        What a column is in terms of the basis follows from one of the same node that is basic, and from what the
+        basis makes of the rows in which the two differ, which is told by the columns of their slacks.
+        """
+        width = self.width + len(new)
+        names, basic = np.concatenate([self.nonbasic[: self.width], new]), self.basic[: self.height]
+        owner = pool.program.owner
+        place_of = np.full(pool.program.n_nodes, -1)
+        own = np.flatnonzero(basic < self.n_columns)
+        place_of[owner[basic[own]]] = own
+        twin_at = place_of[owner[new]]
+        twins = basic[twin_at]
+        height = self.height
+        T, d = np.empty((len(self.b), width)), np.empty(width)
+        T[:height, : self.width], d[: self.width] = self.T[:height, : self.width], self.d[: self.width]
+        slack_at = np.flatnonzero(names[: self.width] >= self.first_slack)
+        slots = names[slack_at] - self.first_slack
+        differ = pool.rows[np.ix_(slots, new)] - pool.rows[np.ix_(slots, twins)]
+        T[:height, self.width :] = -(T[:height, slack_at] @ differ)
+        d[self.width :] = costs.columns[new] - costs.columns[twins] - d[slack_at] @ differ
+        T[twin_at, np.arange(self.width, width)] += 1.0
+        idle_at = np.flatnonzero(basic >= self.first_slack)
+        slots = basic[idle_at] - self.first_slack
+        T[idle_at, self.width :] -= pool.rows[np.ix_(slots, new)] - pool.rows[np.ix_(slots, twins)]
+        return replace(self, T=T, d=d, nonbasic=names, width=width)
+
+    def widen(self, pool: RowPool, costs: "Costs", new: IntArray, allowed: BoolArray, max_pivots: int) -> bool:
+        """Take in columns that would lower the optimum at which it stands, down to the one with them; whether it is."""
+        self.become(self.with_columns(pool, costs, new))
+        basic = self.basic[: self.height]
+        stuck = basic < self.n_columns
+        stuck[stuck] = ~allowed[basic[stuck]]
+        optimal, self.z, pivots = price_in(
+            self.T, self.b, self.d, self.basic, self.nonbasic, self.height, self.width, stuck, self.z, max_pivots
+        )
+        np.maximum(self.d, 0.0, out=self.d)
+        T = self.T[: self.height, : self.width]
+        self.weights[: self.height] = 1.0 + np.einsum("ij,ij->i", T, T)
+        self.pivots += pivots
+        return bool(optimal)
+
+    def near(self, reach: float) -> BoolArray:
+        """Its columns whose reduced costs are at most `reach`."""
+        found = np.zeros(self.first_slack, dtype=bool)
+        found[self.basic[: self.height][self.basic[: self.height] < self.first_slack]] = True
+        names, close = self.nonbasic[: self.width], self.d[: self.width] <= reach
+        found[names[close & (names < self.first_slack)]] = True
+        return found[: self.n_columns]
+
+    def become(self, other: "Tableau") -> None:
+        """Be another one from here on."""
+        self.__dict__.update(other.__dict__)
 
     def multipliers(self, slots: Slots, cutoff: float) -> FloatArray:
         """Multipliers of the rows in `slots`, a ray included when the program was found infeasible."""
@@ -144,7 +214,7 @@ def _finite(cutoff: float, value: float) -> float:
 
 
 def _places(slots: Slots) -> IntArray:
-    places = np.full(int(slots.max()) + 1 if len(slots) else 1, 0, dtype=np.int64)
+    places = np.empty(int(slots.max()) + 1 if len(slots) else 1, dtype=np.int64)  # of others nobody asks
     places[slots] = np.arange(len(slots))
     return places
 
@@ -211,47 +281,15 @@ def initial_tableau(pool: RowPool, allowed: BoolArray, slots: Slots, costs: Cost
     return tableau
 
 
-def _solve_for(matrix: FloatArray, basic: IntArray, n_columns: int, groups: Int32Array, n_groups: int) -> bool:
-    """Multiply the rows of ``matrix = [B N]`` by the inverse of B, in place of N; whether there is one.
-
-    A basic loss is in the rows of its group and nowhere else: one of these says what it is, and is taken off the
-    others, which leaves a system in the basic columns alone, a fourth as high as B where groups are many.
-    """
-    height = len(matrix)
-    losses = np.flatnonzero(basic >= n_columns)
-    try:
-        if len(losses) < MANY_LOSSES:
-            matrix[:, height:] = np.linalg.solve(matrix[:, :height], matrix[:, height:])
-            return bool(np.isfinite(matrix[:, height:]).all())
-        nodes = height - len(groups)
-        last_row = np.full(n_groups + 1, -1)  # of every group; rows of none, which is -1, share the last entry
-        last_row[groups] = np.arange(nodes, height)
-        telling = last_row[basic[losses] - n_columns]
-        if (telling < 0).any():
-            return False
-        tells = np.full(n_groups + 1, -1)
-        tells[basic[losses] - n_columns] = telling
-        others = np.setdiff1d(np.arange(height), telling)
-        told_by = np.concatenate([np.full(nodes, -1), tells[groups]])[others]
-        right = matrix[others]
-        right[told_by >= 0] -= matrix[told_by[told_by >= 0]]
-        own = np.flatnonzero(basic < n_columns)
-        columns = np.linalg.solve(right[:, own], right[:, height:])
-    except np.linalg.LinAlgError:
-        return False
-    told = matrix[telling, height:] - matrix[np.ix_(telling, own)] @ columns
-    matrix[own, height:] = columns
-    matrix[losses, height:] = told
-    return bool(np.isfinite(matrix[:, height:]).all())
-
-
 def tableau_of(
-    pool: RowPool, allowed: BoolArray, slots: Slots, basis: NDArray[np.integer], costs: Costs, *, extra_rows: int = 0
-) -> Tableau | None:
+    pool: RowPool, allowed: BoolArray, slots: Slots, basis: NDArray[np.integer], costs: Costs, *, extra_rows: int = 0,
+    reach: float = math.inf, also: BoolArray | None = None,
+) -> Tableau | None:  # fmt: skip
     """Tableau of a basis, for the box `allowed`; None when the basis is singular.
 
     `basis` numbers columns, then losses, then slacks by their place in `slots`. Slots beyond those that it counts are
-    rows with a basic slack.
+    rows with a basic slack. Columns whose reduced costs are above `reach` are left out, except the basic ones and
+    those that are wanted `also`.
     """
     program = pool.program
     n, nodes, n_groups = program.n_columns, program.n_nodes, pool.n_groups
@@ -260,35 +298,54 @@ def tableau_of(
     tight[basis[basis >= own] - own] = False
     rows = slots[tight]
     basic = basis[basis < own].astype(np.int64)
+    matrix = _rows_of(pool, rows, basic)
+    factors = Basis(matrix, basic, n, pool.group[rows], n_groups)
+    cost = np.concatenate([costs.columns, np.ones(n_groups)])
+    if math.isfinite(reach):
+        multipliers = factors.multipliers(cost[basic])
+        if multipliers is None:
+            return None
+        reduced = reduced_costs(costs.columns, pool.rows, rows, multipliers[nodes:])
+        near = reduced - multipliers[program.owner] <= reach
+        allowed = allowed & (near if also is None else near | also)
     outside = np.concatenate([allowed, np.ones(n_groups, dtype=bool)])
     outside[basic] = False
     nonbasic = np.flatnonzero(outside)
     height, width = nodes + len(rows), len(nonbasic) + len(rows)
-    variables = np.concatenate([basic, nonbasic])
-    at, losses_at = np.flatnonzero(variables < n), np.flatnonzero(variables >= n)
-    matrix = np.zeros((height, len(variables) + len(rows) + 1))
-    matrix[program.owner[variables[at]], at] = 1.0
-    matrix[nodes:, at] = pool.rows[np.ix_(rows, variables[at])]
-    matrix[nodes:, losses_at] = pool.group[rows, None] == variables[losses_at] - n
-    matrix[nodes + np.arange(len(rows)), len(variables) + np.arange(len(rows))] = -1.0
-    matrix[:nodes, -1] = 1.0
-    matrix[nodes:, -1] = pool.rhs[rows]
-    if not _solve_for(matrix, basic, n, pool.group[rows], n_groups):
+    right = np.zeros((height, width + 1))
+    right[:, : len(nonbasic)] = _rows_of(pool, rows, nonbasic)
+    right[nodes + np.arange(len(rows)), len(nonbasic) + np.arange(len(rows))] = -1.0
+    right[:nodes, -1] = 1.0
+    right[nodes:, -1] = pool.rhs[rows]
+    solved = factors.solve(right)
+    if solved is None:
         return None
-    solved = matrix[:, height:]
-    cost = np.concatenate([costs.columns, np.ones(n_groups)])
     below = cost[basic]
     room = nodes + len(slots) + extra_rows
     T, b = np.empty((room, width)), np.empty(room)
     T[:height], b[:height] = solved[:, :-1], solved[:, -1]
     d = np.concatenate([cost[nonbasic], np.zeros(len(rows))]) - below @ T[:height]
+    if math.isfinite(reach):  # what was not missed may have cost less by a trifle
+        d = np.maximum(d, 0.0)
     weights = np.empty(room)
     weights[:height] = 1.0 + np.einsum("ij,ij->i", T[:height], T[:height])
     names = np.empty(room, dtype=np.int64)
     names[:height] = basic
     tableau = Tableau(
         T, b, d, weights, names, np.concatenate([nonbasic, own + rows]), height, width, float(below @ b[:height]),
-        costs.shift, n, n_groups,
+        costs.shift, n, n_groups, narrow=math.isfinite(reach),
     )  # fmt: skip
     tableau.add_rows(pool, slots[~tight])
     return tableau
+
+
+def _rows_of(pool: RowPool, rows: Slots, variables: IntArray) -> FloatArray:
+    """Coefficients of columns and losses in the rows of the nodes and some of the pool."""
+    program = pool.program
+    n, nodes = program.n_columns, program.n_nodes
+    matrix = np.zeros((nodes + len(rows), len(variables)))
+    at, losses_at = np.flatnonzero(variables < n), np.flatnonzero(variables >= n)
+    matrix[program.owner[variables[at]], at] = 1.0
+    matrix[nodes:, at] = pool.rows[np.ix_(rows, variables[at])]
+    matrix[nodes:, losses_at] = pool.group[rows, None] == variables[losses_at] - n
+    return matrix

@@ -1,6 +1,7 @@
 """Branching by what mixtures are worth, the race of two rules, shares of work, and ties at the optimum."""
 
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.choice import ChoiceProgram
 from mmbn_opt.results.status import TerminationStatus
 from mmbn_opt.scores.predictive import log_odds
-from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut, _race, _search, _simplex, _tableau
+from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut, _basis, _race, _search, _simplex
 from mmbn_opt.solvers.choice.branch_and_cut._branching import mixture_order
 from mmbn_opt.solvers.choice.branch_and_cut._effort import (
     EARLY_SHARE,
@@ -150,6 +151,35 @@ def test_a_race_keeps_one_of_two_trees_and_repeats(hard: ChoiceProgram, monkeypa
         assert result.bounds.dual_bound <= result.bounds.primal_bound
 
 
+def test_trees_that_are_close_go_on_with_twice_the_work(hard: ChoiceProgram, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_race, "LAP_BOXES", 10)
+    monkeypatch.setattr(_race, "LAP_WORK", 0.0)
+    lap, laps = _race.Race._lap, list[tuple[str, float]]()
+
+    def watched(self: _race.Race, search: _search.Search, *others: Any) -> Any:
+        ended = yield from lap(self, search, *others)
+        laps.append((search.rule, search.tally.work))
+        return ended
+
+    monkeypatch.setattr(_race.Race, "_lap", watched)
+    seconds, found = 30.0, []
+    for close in ((0.0, 0.0), (0.0, 1e9), (0.0, 1e9)):
+        laps.clear()
+        monkeypatch.setattr(_race, "CLOSE", close)
+        result = BranchAndCut(time_limit=seconds, options={"node_limit": 300}).solve(hard)
+        assert [rule for rule, _ in laps] == ["dual", "mixture"] * (len(laps) // 2)
+        found.append((list(laps), result.stats["nodes"], result.bounds))
+    assert len(found[0][0]) == 2
+    assert found[1] == found[2], "equal runs do the same"
+    works = [work for rule, work in laps if rule == "dual"]
+    assert len(works) > 2
+    assert all(later >= 2.0 * first for first, later in pairwise(works))
+    assert 2.0 * works[-2] <= _race.CLOSE_SHARE * 1e9 * seconds < 4.0 * works[-1]
+    laps.clear()
+    BranchAndCut(options={"node_limit": 100}).solve(hard)
+    assert len(laps) == 2, "without a limit on time nobody knows what is long"
+
+
 @pytest.mark.parametrize("boxes", range(8, 24, 3))
 def test_a_limit_within_the_race_gives_the_better_of_two_bounds(
     boxes: int, hard: ChoiceProgram, monkeypatch: pytest.MonkeyPatch
@@ -237,7 +267,7 @@ def test_two_thousand_small_programs_equal_enumeration(part: int, monkeypatch: p
     if part % 2:  # as wide programs of many groups are searched
         monkeypatch.setattr(_search, "SMALL_COLUMNS", 0)
         monkeypatch.setattr(_search, "WIDE_COLUMNS", 0)
-        monkeypatch.setattr(_tableau, "MANY_LOSSES", 1)
+        monkeypatch.setattr(_basis, "MANY_LOSSES", 1)
         monkeypatch.setattr(_simplex, "ROWS_TO_SETTLE", 2)
     rng = np.random.default_rng(1000 + part)
     for number in range(100):
@@ -254,6 +284,8 @@ def test_two_thousand_small_programs_equal_enumeration(part: int, monkeypatch: p
         options = {"branching": rule, "groups": int(rng.integers(1, 6)), "rounds": int(rng.integers(1, 3))}
         if part % 4 > 1:  # boxes wait whenever they can
             options["ahead"] = 0.0
+        if part % 3:  # programs begin without dear columns, or without all that are not free
+            options["reach"] = 0.0 if part % 3 == 1 else 0.04
         result = BranchAndCut(options=options).solve(program)
         scale = max(1.0, abs(best))
         assert result.termination_status is TerminationStatus.OPTIMAL

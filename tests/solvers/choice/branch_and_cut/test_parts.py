@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy.optimize import linprog
 from seldom import mostly_slow
 from strategies import dataset_of, tiny_problems
@@ -20,17 +21,17 @@ from mmbn_opt.formulations.structure.margin_term import MarginTerm
 from mmbn_opt.networks.candidates import CandidateParents, parent_matrix
 from mmbn_opt.programs.base import ProgramKind
 from mmbn_opt.programs.boxes import holds_before
-from mmbn_opt.programs.choice import ChoiceProgram
+from mmbn_opt.programs.choice import ChoiceProgram, GroupsAlone
 from mmbn_opt.programs.lagrangian import find_hub
 from mmbn_opt.programs.tree_proof import TreeProof
 from mmbn_opt.scores.margin_counts import count_margin_tables
 from mmbn_opt.scores.margins import EntryLookup, MarginTables
+from mmbn_opt.solvers.choice.branch_and_cut import _basis
 from mmbn_opt.solvers.choice.branch_and_cut import _simplex as simplex
-from mmbn_opt.solvers.choice.branch_and_cut import _tableau
 from mmbn_opt.solvers.choice.branch_and_cut._master import Master
 from mmbn_opt.solvers.choice.branch_and_cut._pool import RowPool
 from mmbn_opt.solvers.choice.branch_and_cut._recipes import Start, renumbered
-from mmbn_opt.solvers.choice.branch_and_cut._tableau import Costs, Workspace, initial_tableau, tableau_of
+from mmbn_opt.solvers.choice.branch_and_cut._tableau import Costs, Tableau, Workspace, initial_tableau, tableau_of
 from mmbn_opt.solvers.choice.branch_and_cut.clusters import ClusterSeparator, minimum_cut
 
 
@@ -217,7 +218,7 @@ def test_a_tableau_after_pivots_is_the_one_of_its_basis(monkeypatch, seed: int, 
     """However many rows are pivoted on before it is brought up to date; numpy's solver makes the other one."""
     monkeypatch.setattr(simplex, "ROWS_TO_SETTLE", settled_after)
     if seed % 2:
-        monkeypatch.setattr(_tableau, "MANY_LOSSES", 1)
+        monkeypatch.setattr(_basis, "MANY_LOSSES", 1)
     rng = np.random.default_rng(seed)
     program, _, pool, rows, everything, costs, tableau = some_tableau(seed, rng)
     assert tableau.optimise(everything, np.inf, 7) == simplex.LIMIT
@@ -242,11 +243,75 @@ def test_a_tableau_after_pivots_is_the_one_of_its_basis(monkeypatch, seed: int, 
     assert not np.isin(tableau.nonbasic[: tableau.width], np.flatnonzero(~allowed)).any(), "forbidden columns go"
 
 
+def ordered(tableau: Tableau) -> tuple[NDArray, ...]:
+    """Basic values, reduced costs and entries, by the numbers of the variables."""
+    lines, columns = np.argsort(tableau.basic[: tableau.height]), np.argsort(tableau.nonbasic[: tableau.width])
+    return (
+        tableau.basic[lines], tableau.nonbasic[columns], tableau.b[lines], tableau.d[columns],
+        tableau.T[np.ix_(lines, columns)],
+    )  # fmt: skip
+
+
+def agree(one: Tableau, other: Tableau) -> bool:
+    """Whether two tableaux are the same but for the order of what is in them."""
+    return all(np.allclose(mine, its, atol=1e-7) for mine, its in zip(ordered(one), ordered(other), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_narrow_tableau_with_its_columns_back_is_the_whole_one(monkeypatch, seed: int) -> None:
+    """Made from a basis without the dear columns; and these taken in, also where rows have a basic slack."""
+    if seed % 2:
+        monkeypatch.setattr(_basis, "MANY_LOSSES", 1)
+    rng = np.random.default_rng(seed)
+    program, _, pool, rows, everything, costs, tableau = some_tableau(seed, rng)
+    rows = np.sort(rows)
+    tableau.optimise(everything, np.inf, 7 if seed % 3 else 10_000)
+    basis = tableau.basis(tableau.slots())
+    whole = tableau_of(pool, everything, rows, basis, costs)
+    assert whole is not None
+    assert agree(whole, tableau)
+    reach = float(np.quantile(whole.d, 0.6))
+    wanted = rng.random(program.n_columns) < 0.1
+    narrow = tableau_of(pool, everything, rows, basis, costs, reach=reach, also=wanted)
+    assert narrow is not None
+    assert narrow.narrow
+    assert np.array_equal(narrow.columns(), whole.near(reach) | wanted | (whole.columns() & ~whole.near(np.inf)))
+    assert narrow.width < whole.width
+    assert agree(narrow.with_columns(pool, costs, np.flatnonzero(~narrow.columns())), whole)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_columns_that_come_late_lower_the_optimum_to_that_of_all(seed: int) -> None:
+    """By scipy's linear programming: a program is solved without some columns, then they are priced in."""
+    rng = np.random.default_rng(seed)
+    program, proof, pool, rows, _, costs, _ = some_tableau(seed, rng)
+    allowed = rng.random(program.n_columns) < 0.9
+    allowed[program.offsets[:-1]] = True
+    some = allowed & (rng.random(program.n_columns) < 0.5)
+    some[program.offsets[:-1]] = True
+    tableau = initial_tableau(pool, some, rows, Costs.perturbed(program, some, 1e-9, 0))
+    assert tableau.optimise(some, np.inf, 10_000) == simplex.OPTIMAL
+    before = tableau.z
+    assert tableau.widen(pool, costs, np.flatnonzero(allowed & ~tableau.columns()), allowed, 1000)
+    expected = by_scipy(program, pool, rows, allowed)
+    assert tableau.z == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    assert tableau.z <= before + 1e-9
+    assert (tableau.d[: tableau.width] >= -1e-6).all()
+    assert (tableau.b[: tableau.height] >= -1e-6).all()
+    proof.allowed = allowed.copy()
+    slots = tableau.slots()
+    assert proof.prove(slots, tableau.multipliers(slots, np.inf)) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    twin = tableau_of(pool, allowed, slots, tableau.basis(slots), costs)
+    assert twin is not None
+    assert tableau.z == pytest.approx(twin.z, rel=1e-9)
+    assert agree(tableau, twin)
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_children_have_the_values_of_programs_solved_on_their_own(monkeypatch, seed: int) -> None:
     """Boxes of every node, with more columns forbidden at random; also when the work is done a child at a time."""
     if seed % 2:
-        monkeypatch.setattr(_tableau, "MANY_LOSSES", 1)
+        monkeypatch.setattr(_basis, "MANY_LOSSES", 1)
     rng = np.random.default_rng(seed)
     program, proof, pool, rows, everything, costs, tableau = some_tableau(seed, rng)
     assert tableau.optimise(everything, np.inf, 10_000) == simplex.OPTIMAL
@@ -484,6 +549,25 @@ def test_threads_change_no_digit_of_a_cut() -> None:
         for one, other in zip(alone.cuts(x), together.cuts(x), strict=True):
             assert np.array_equal(one, other)
         assert np.array_equal(alone.values(x), together.values(x))
+
+
+@pytest.mark.parametrize("n_groups", [1, 3, 7, 60])
+def test_pieces_of_some_groups_alone_are_those_of_all_to_the_digit(n_groups: int) -> None:
+    """The others' samples are not looked at, and parts of the samples end within groups and between them."""
+    rng = np.random.default_rng(n_groups)
+    codes = rng.integers(0, 8, size=(9_000, 4))
+    data = DiscreteDataset.from_arrays(codes, rng.integers(0, 3, size=9_000), sample_weight=rng.random(9_000) + 0.5)
+    formulation = SoftMarginStructure(data)
+    term = MarginTerm(formulation.tables, rng.uniform(0.5, 2.0, formulation.tables.n_samples), n_groups)
+    assert term.n_parts > 3_000
+    for count in {1, 2, n_groups}:
+        x = random_point(rng, formulation.candidates.offsets)
+        groups = rng.permutation(n_groups)[:count]
+        every, alone = term.cuts(x), term.cuts(x, GroupsAlone(groups))
+        assert np.array_equal(alone.groups, groups)
+        assert np.array_equal(alone.values[groups], every.values[groups])
+        assert np.array_equal(alone.intercepts, every.intercepts[groups])
+        assert np.array_equal(alone.gradients, every.gradients[groups])
 
 
 @pytest.mark.parametrize("classes", [2, 3])
