@@ -44,7 +44,7 @@ class Beginning:
         """The root's tableau in a box, with further rows."""
         count = 0 if rows is None else len(rows)
         if math.isfinite(reach):
-            allowed = allowed & self.root.near(reach)
+            allowed = allowed & self.root.columns(reach)
         tableau = self.root.copy_for(allowed, extra_rows=_room(pool) + count)
         tableau.narrow = math.isfinite(reach)
         if rows is not None:
@@ -65,7 +65,7 @@ class Beginning:
         tableau = tableau_of(pool, allowed, rows, family.bases[place], self.costs, extra_rows=room, reach=reach)
         return tableau or self.from_root(pool, allowed, reach=reach), ages
 
-    def widen(
+    def begin_again(
         self, pool: RowPool, allowed: BoolArray, tableau: Tableau, basis: IntArray, reach: float, also: BoolArray
     ) -> bool:
         """Let a tableau be that of a basis of its rows, with further columns; False where there is none."""

@@ -69,7 +69,7 @@ def take_in_missed(
             return 2.0 * (tableau.pivots - before + 1) * tableau.height * tableau.width
     if tableau.status == simplex.LIMIT or not near.any():
         reach = math.inf
-    if beginning.widen(pool, proof.allowed, tableau, began, reach, tableau.columns() | near):
+    if beginning.begin_again(pool, proof.allowed, tableau, began, reach, tableau.columns() | near):
         return making_steps(tableau.height, tableau.width)
     return 0.0
 

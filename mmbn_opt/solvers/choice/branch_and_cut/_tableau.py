@@ -124,12 +124,13 @@ class Tableau:
         basic[slack] = self.first_slack + _places(slots)[basic[slack] - self.first_slack]
         return basic
 
-    def columns(self) -> BoolArray:
-        """Which columns of the program are in it."""
-        found = np.zeros(self.first_slack, dtype=bool)
-        for numbers in (self.basic[: self.height], self.nonbasic[: self.width]):
-            found[numbers[numbers < self.first_slack]] = True
-        return found[: self.n_columns]
+    def columns(self, reach: float = math.inf) -> BoolArray:
+        """Which columns of the program are in it: the basic ones, and others whose reduced costs are up to `reach`."""
+        basic, close = self.basic[: self.height], self.d[: self.width] <= reach
+        found = np.zeros(self.n_columns, dtype=bool)
+        for numbers in (basic, self.nonbasic[: self.width][close]):
+            found[numbers[numbers < self.n_columns]] = True
+        return found
 
     def with_columns(self, pool: RowPool, costs: "Costs", new: IntArray) -> "Tableau":
         """The same with further columns, which are not basic; it shares with this one what they do not change.
@@ -173,14 +174,6 @@ class Tableau:
         self.weights[: self.height] = 1.0 + np.einsum("ij,ij->i", T, T)
         self.pivots += pivots
         return bool(optimal)
-
-    def near(self, reach: float) -> BoolArray:
-        """Its columns whose reduced costs are at most `reach`."""
-        found = np.zeros(self.first_slack, dtype=bool)
-        found[self.basic[: self.height][self.basic[: self.height] < self.first_slack]] = True
-        names, close = self.nonbasic[: self.width], self.d[: self.width] <= reach
-        found[names[close & (names < self.first_slack)]] = True
-        return found[: self.n_columns]
 
     def become(self, other: "Tableau") -> None:
         """Be another one from here on."""
