@@ -160,6 +160,8 @@ class MarginTerm:
         begins, ends = np.maximum(begins, first), np.minimum(ends, last)
         some = begins < ends
         begins, ends = begins[some], ends[some]
+        if not len(begins):
+            return begins, ends
         apart = (begins[1:] != ends[:-1]) | np.isin(begins[1:], self._part_ends)
         return begins[np.append(True, apart)], ends[np.append(apart, True)]
 

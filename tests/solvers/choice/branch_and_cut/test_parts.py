@@ -560,7 +560,7 @@ def test_pieces_of_some_groups_alone_are_those_of_all_to_the_digit(n_groups: int
     formulation = SoftMarginStructure(data)
     term = MarginTerm(formulation.tables, rng.uniform(0.5, 2.0, formulation.tables.n_samples), n_groups)
     assert term.n_parts > 3_000
-    for count in {1, 2, n_groups}:
+    for count in {0, 1, 2, n_groups}:
         x = random_point(rng, formulation.candidates.offsets)
         groups = rng.permutation(n_groups)[:count]
         every, alone = term.cuts(x), term.cuts(x, GroupsAlone(groups))
