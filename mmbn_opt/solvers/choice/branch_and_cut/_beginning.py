@@ -52,7 +52,7 @@ class Beginning:
         return tableau
 
     def of(
-        self, pool: RowPool, allowed: BoolArray, family: Family, place: int, rows: Slots, reach: float
+        self, pool: RowPool, allowed: BoolArray, family: Family, place: int, rows: Slots, reach: float = math.inf
     ) -> tuple[Tableau, dict[int, int]]:
         """Where a box, number `place` of its family, was left, and the ages of its rows; `rows` are the family's.
 

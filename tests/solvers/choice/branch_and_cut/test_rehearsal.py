@@ -57,10 +57,10 @@ def test_the_first_bound_takes_at_most_twenty_passes_and_no_bound_is_below_the_o
     passes, bounds = [], []
     whole_pass = MarginTerm._pass
 
-    def counted(self: MarginTerm, x: Any) -> Any:
+    def counted(self: MarginTerm, x: Any, *ranges: Any) -> Any:
         if self.n_parts == problem.merged.n_samples:
             passes.append(len(bounds))
-        return whole_pass(self, x)
+        return whole_pass(self, x, *ranges)
 
     monkeypatch.setattr(MarginTerm, "_pass", counted)
 
