@@ -165,8 +165,7 @@ class TreeRows:
         self.group[slots] = groups
         self.known[slots] = NAMELESS
         self.points[slots] = point
-        for slot in self.others.keys() & slots.tolist():
-            del self.others[slot]
+        self._drop_others(slots)
 
     def set_cluster(self, slot: int, members: BoolArray) -> None:
         """Row of a cluster, from the parents."""
@@ -206,9 +205,12 @@ class TreeRows:
 
     def forget(self, slots: NDArray[np.int64]) -> None:
         """Slots are no longer in use."""
-        for slot in slots[self.group[slots] < 0].tolist():
-            self.others.pop(slot, None)
+        self._drop_others(slots)
         self.points[slots], self.group[slots] = None, -1
+
+    def _drop_others(self, slots: NDArray[np.int64]) -> None:
+        for slot in self.others.keys() & slots.tolist():
+            del self.others[slot]
 
     def in_use(self) -> NDArray[np.int64]:
         """Slots that hold a row, those of cuts first."""

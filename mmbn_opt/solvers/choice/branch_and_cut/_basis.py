@@ -52,6 +52,7 @@ class Basis:
         told_by = np.concatenate([np.full(nodes, -1), tells[groups]])[self._others]
         self._after, self._by = np.flatnonzero(told_by >= 0), told_by[told_by >= 0]
         self._core = self._without_losses(matrix[:, self._own])
+        self._in_telling = matrix[np.ix_(self._telling, self._own)]
 
     def _without_losses(self, matrix: FloatArray) -> FloatArray:
         """The rows of the others, less those that tell their losses."""
@@ -64,14 +65,13 @@ class Basis:
         if self._singular:
             return None
         try:
-            solution = np.empty_like(right)
             if not self._told:
-                solution[:] = np.linalg.solve(self._matrix, right)
+                solution = np.asarray(np.linalg.solve(self._matrix, right), dtype=np.float64)
             else:
+                solution = np.empty_like(right)
                 columns = np.linalg.solve(self._core, self._without_losses(right))
                 solution[self._own] = columns
-                told = self._matrix[np.ix_(self._telling, self._own)] @ columns
-                solution[self._losses] = right[self._telling] - told
+                solution[self._losses] = right[self._telling] - self._in_telling @ columns
         except np.linalg.LinAlgError:
             return None
         return solution if np.isfinite(solution).all() else None
@@ -80,16 +80,14 @@ class Basis:
         """Solution of ``y @ matrix = cost``; None where there is none."""
         if self._singular:
             return None
-        found = np.zeros(len(cost))
         try:
             if not self._told:
-                found[:] = np.linalg.solve(self._matrix.T, cost)
-                return found
+                return np.asarray(np.linalg.solve(self._matrix.T, cost), dtype=np.float64)
             below = cost[self._losses]
-            left = cost[self._own] - below @ self._matrix[np.ix_(self._telling, self._own)]
-            of_others = np.linalg.solve(self._core.T, left)
+            of_others = np.linalg.solve(self._core.T, cost[self._own] - below @ self._in_telling)
         except np.linalg.LinAlgError:
             return None
+        found = np.zeros(len(cost))
         found[self._telling] = below
         np.subtract.at(found, self._by, of_others[self._after])
         found[self._others] = of_others

@@ -13,7 +13,17 @@ from ...._arrays import FloatArray
 from ....programs.choice import ConcaveTerm
 from ._tableau import Tableau
 
-__all__ = ["Effort", "Tally", "child_steps", "cut_steps", "making_steps", "pivot_steps", "round_steps"]
+__all__ = [
+    "Effort",
+    "Tally",
+    "child_steps",
+    "cut_steps",
+    "making_steps",
+    "pivot_steps",
+    "pricing_steps",
+    "round_steps",
+    "widening_steps",
+]
 
 FREE_CALLS = 4
 """Calls of the heuristic that are made whatever they take: those at the root, which find most."""
@@ -142,6 +152,16 @@ def making_steps(height: int, width: int) -> float:
 def pivot_steps(tableau: Tableau, pivots: int) -> float:
     """Pivots on a dense tableau, which is brought up to date after some of them."""
     return pivots * (0.1 * tableau.height * tableau.width + 4.0 * (tableau.height + tableau.width))
+
+
+def pricing_steps(tableau: Tableau, pivots: int) -> float:
+    """Pivots of a primal simplex, each of which moves the whole tableau."""
+    return 2.0 * pivots * tableau.height * tableau.width
+
+
+def widening_steps(tableau: Tableau, columns: int) -> float:
+    """Columns that come into a tableau, by a product of matrices."""
+    return 0.1 * tableau.height**2 * columns
 
 
 def child_steps(tableau: Tableau, pivots: int) -> float:

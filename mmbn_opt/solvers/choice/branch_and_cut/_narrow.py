@@ -13,7 +13,7 @@ from ...._arrays import IntArray
 from ....programs.tree_proof import TreeProof
 from . import _simplex as simplex
 from ._beginning import Beginning
-from ._effort import making_steps
+from ._effort import making_steps, pricing_steps, widening_steps
 from ._pool import RowPool
 from ._tableau import Tableau
 
@@ -66,7 +66,7 @@ def take_in_missed(
             return 0.0
         before = tableau.pivots
         if tableau.widen(pool, beginning.costs, np.flatnonzero(near), proof.allowed, MOST_PRICED):
-            return 2.0 * (tableau.pivots - before + 1) * tableau.height * tableau.width
+            return pricing_steps(tableau, tableau.pivots - before + 1)
     if tableau.status == simplex.LIMIT or not near.any():
         reach = math.inf
     if beginning.begin_again(pool, proof.allowed, tableau, began, reach, tableau.columns() | near):
@@ -81,4 +81,4 @@ def take_in_all(tableau: Tableau, proof: TreeProof, pool: RowPool, beginning: Be
     new, before = np.flatnonzero(proof.allowed & ~tableau.columns()), tableau.pivots
     tableau.widen(pool, beginning.costs, new, proof.allowed, 10 * MOST_PRICED)
     tableau.narrow = False
-    return 0.1 * tableau.height**2 * len(new) + 2.0 * (tableau.pivots - before) * tableau.height * tableau.width
+    return widening_steps(tableau, len(new)) + pricing_steps(tableau, tableau.pivots - before)

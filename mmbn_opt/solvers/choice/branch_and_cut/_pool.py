@@ -34,7 +34,6 @@ class Shelf:
     def __init__(self, size: int = 256) -> None:
         self.holders = np.zeros(size, dtype=np.int64)
         self._free, self._n_free = np.arange(size - 1, -1, -1), size  # a stack, with room for all
-        self._named = np.zeros(size, dtype=bool)
         self.known: dict[Hashable, int] = {}
         self.name_of: dict[int, Hashable] = {}
         self._points: WeakValueDictionary[bytes, Point] = WeakValueDictionary()
@@ -42,8 +41,7 @@ class Shelf:
     def copy(self) -> "Shelf":
         """The same state, apart from this."""
         twin = Shelf(0)
-        twin.holders, twin._named = self.holders.copy(), self._named.copy()
-        twin._free, twin._n_free = self._free.copy(), self._n_free
+        twin.holders, twin._free, twin._n_free = self.holders.copy(), self._free.copy(), self._n_free
         twin.known, twin.name_of = dict(self.known), dict(self.name_of)
         return twin
 
@@ -53,7 +51,6 @@ class Shelf:
             size = len(self.holders)
             more = max(count, size // 2)
             self.holders = np.concatenate([self.holders, np.zeros(more, dtype=np.int64)])
-            self._named = np.concatenate([self._named, np.zeros(more, dtype=bool)])
             self._free = np.concatenate([np.arange(size + more - 1, size - 1, -1), self._free])
             self._n_free += more
         self._n_free -= count
@@ -70,7 +67,6 @@ class Shelf:
         """Give a row a name, unless it or the name is taken."""
         if key not in self.known and slot not in self.name_of:
             self.known[key], self.name_of[slot] = slot, key
-            self._named[slot] = True
 
     def the_one(self, point: Point) -> Point:
         """Of equal points the one that was here first."""
@@ -81,9 +77,8 @@ class Shelf:
 
     def give_back(self, slots: Slots) -> None:
         """Slots have no holder any more."""
-        for slot in slots[self._named[slots]].tolist():
+        for slot in self.name_of.keys() & slots.tolist():
             del self.known[self.name_of.pop(slot)]
-        self._named[slots] = False
         self._free[self._n_free : self._n_free + len(slots)] = slots
         self._n_free += len(slots)
 

@@ -151,13 +151,12 @@ class Tableau:
         T[:height, : self.width], d[: self.width] = self.T[:height, : self.width], self.d[: self.width]
         slack_at = np.flatnonzero(names[: self.width] >= self.first_slack)
         slots = names[slack_at] - self.first_slack
-        differ = pool.rows[np.ix_(slots, new)] - pool.rows[np.ix_(slots, twins)]
+        differ = _differences(pool, slots, new, twins)
         T[:height, self.width :] = -(T[:height, slack_at] @ differ)
         d[self.width :] = costs.columns[new] - costs.columns[twins] - d[slack_at] @ differ
         T[twin_at, np.arange(self.width, width)] += 1.0
         idle_at = np.flatnonzero(basic >= self.first_slack)
-        slots = basic[idle_at] - self.first_slack
-        T[idle_at, self.width :] -= pool.rows[np.ix_(slots, new)] - pool.rows[np.ix_(slots, twins)]
+        T[idle_at, self.width :] -= _differences(pool, basic[idle_at] - self.first_slack, new, twins)
         return replace(self, T=T, d=d, nonbasic=names, width=width)
 
     def widen(self, pool: RowPool, costs: "Costs", new: IntArray, allowed: BoolArray, max_pivots: int) -> bool:
@@ -170,8 +169,7 @@ class Tableau:
             self.T, self.b, self.d, self.basic, self.nonbasic, self.height, self.width, stuck, self.z, max_pivots
         )
         np.maximum(self.d, 0.0, out=self.d)
-        T = self.T[: self.height, : self.width]
-        self.weights[: self.height] = 1.0 + np.einsum("ij,ij->i", T, T)
+        self.weights[: self.height] = _weights(self.T[: self.height, : self.width])
         self.pivots += pivots
         return bool(optimal)
 
@@ -199,6 +197,17 @@ class Tableau:
         full[basic[own]] = np.maximum(self.b[: self.height][own], 0.0)
         full[: self.n_columns][full[: self.n_columns] < 1e-9] = 0.0
         return full[: self.n_columns], full[self.n_columns :]
+
+
+def _differences(pool: RowPool, slots: Slots, columns: IntArray, others: IntArray) -> FloatArray:
+    """By how much the coefficients of columns in rows of the pool exceed those of others."""
+    return pool.rows[np.ix_(slots, columns)] - pool.rows[np.ix_(slots, others)]
+
+
+def _weights(T: FloatArray) -> FloatArray:
+    """Squared norms of the rows, that of their basic variable included."""
+    norms: FloatArray = 1.0 + np.einsum("ij,ij->i", T, T)
+    return norms
 
 
 def _finite(cutoff: float, value: float) -> float:
@@ -291,8 +300,7 @@ def tableau_of(
     tight[basis[basis >= own] - own] = False
     rows = slots[tight]
     basic = basis[basis < own].astype(np.int64)
-    matrix = _rows_of(pool, rows, basic)
-    factors = Basis(matrix, basic, n, pool.group[rows], n_groups)
+    factors = Basis(_rows_of(pool, rows, basic), basic, n, pool.group[rows], n_groups)
     cost = np.concatenate([costs.columns, np.ones(n_groups)])
     if math.isfinite(reach):
         multipliers = factors.multipliers(cost[basic])
@@ -305,8 +313,7 @@ def tableau_of(
     outside[basic] = False
     nonbasic = np.flatnonzero(outside)
     height, width = nodes + len(rows), len(nonbasic) + len(rows)
-    right = np.zeros((height, width + 1))
-    right[:, : len(nonbasic)] = _rows_of(pool, rows, nonbasic)
+    right = _rows_of(pool, rows, nonbasic, room=len(rows) + 1)
     right[nodes + np.arange(len(rows)), len(nonbasic) + np.arange(len(rows))] = -1.0
     right[:nodes, -1] = 1.0
     right[nodes:, -1] = pool.rhs[rows]
@@ -321,7 +328,7 @@ def tableau_of(
     if math.isfinite(reach):  # what was not missed may have cost less by a trifle
         d = np.maximum(d, 0.0)
     weights = np.empty(room)
-    weights[:height] = 1.0 + np.einsum("ij,ij->i", T[:height], T[:height])
+    weights[:height] = _weights(T[:height])
     names = np.empty(room, dtype=np.int64)
     names[:height] = basic
     tableau = Tableau(
@@ -332,11 +339,11 @@ def tableau_of(
     return tableau
 
 
-def _rows_of(pool: RowPool, rows: Slots, variables: IntArray) -> FloatArray:
-    """Coefficients of columns and losses in the rows of the nodes and some of the pool."""
+def _rows_of(pool: RowPool, rows: Slots, variables: IntArray, *, room: int = 0) -> FloatArray:
+    """Coefficients of columns and losses in the rows of the nodes and some of the pool, and `room` columns of zeros."""
     program = pool.program
     n, nodes = program.n_columns, program.n_nodes
-    matrix = np.zeros((nodes + len(rows), len(variables)))
+    matrix = np.zeros((nodes + len(rows), len(variables) + room))
     at, losses_at = np.flatnonzero(variables < n), np.flatnonzero(variables >= n)
     matrix[program.owner[variables[at]], at] = 1.0
     matrix[nodes:, at] = pool.rows[np.ix_(rows, variables[at])]
