@@ -1,17 +1,49 @@
-"""Compiled inner loops of the local search over margin tables.
+"""Compiled inner loops of the local search: what a node may choose, and what that is worth by margin tables.
 
-They get the fields of an `EntryLookup` one by one: taking a tuple apart costs a call as much as a small table's work.
+The latter get the fields of an `EntryLookup` one by one: taking a tuple apart costs a call as much as a small table's work.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmbn_opt._arrays import CodeArray, FloatArray, Int32Array, kernel
+from mmbn_opt._arrays import BoolArray, CodeArray, FloatArray, Int32Array, kernel
 from mmbn_opt.heuristics.rivals import NOT_A_RIVAL, rival_score
 from mmbn_opt.scores.lookup import find_rows
 
 TILE = 256
 """Samples whose entries are looked up at a time: few, since most columns are given up early."""
+
+
+@kernel(nogil=True)
+def acyclic_columns(
+    has_parent: BoolArray, choice: NDArray[np.intp], node: int, first: int, last: int
+) -> NDArray[np.intp]:
+    """Columns `first` to ``last - 1``, of `node`, that have no parent which descends from it, the others as chosen."""
+    n_nodes = len(choice)
+    below = np.zeros(n_nodes, dtype=np.bool_)
+    stack = np.empty(n_nodes, dtype=np.intp)
+    stack[0] = node
+    height = 1
+    while height > 0:
+        height -= 1
+        above = stack[height]
+        for child in range(n_nodes):
+            if not below[child] and has_parent[choice[child], above]:
+                below[child] = True
+                stack[height] = child
+                height += 1
+    found = np.empty(last - first, dtype=np.intp)
+    count = 0
+    for column in range(first, last):
+        fits = True
+        for v in range(n_nodes):
+            if below[v] and has_parent[column, v]:
+                fits = False
+                break
+        if fits:
+            found[count] = column
+            count += 1
+    return found[:count]
 
 
 @kernel(nogil=True)

@@ -195,21 +195,13 @@ class LocalSearch:
 
     def _allowed(self, choice: Choice, node: int, roomy: bool = False) -> Choice:
         """Columns of `node` that keep the graph acyclic (no parent may descend from the node) and the constraints."""
+        from mmbn_opt.heuristics._local_search_kernels import acyclic_columns
+
         first, last = self.candidates.offsets[node], self.candidates.offsets[node + 1]
-        blocked = (self._has_parent[first:last] & self._descendants(choice, node)).any(axis=1)
+        allowed: Choice = acyclic_columns(self._has_parent, choice, node, first, last)
         if self.side is not None and not roomy:
             fits = self.side.replacements(choice, node)
             if not fits.all():
                 self._held_up = True
-                blocked |= ~fits
-        allowed: Choice = np.flatnonzero(~blocked) + first
+                allowed = allowed[fits[allowed - first]]
         return allowed
-
-    def _descendants(self, choice: Choice, node: int) -> NDArray[np.bool_]:
-        edges = self._has_parent[choice]  # edges[child, parent]
-        below = np.zeros(self.candidates.n_nodes, dtype=bool)
-        frontier = edges[:, node]
-        while frontier.any():
-            below |= frontier
-            frontier = edges[:, frontier].any(axis=1) & ~below
-        return below

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from strategies import dataset_of, tiny_problems
 
 import mmbn_opt as mm
-from mmbn_opt.heuristics._local_search_kernels import best_replacement, sample_losses, score_choice
+from mmbn_opt.heuristics._local_search_kernels import (
+    acyclic_columns,
+    best_replacement,
+    sample_losses,
+    score_choice,
+)
 from mmbn_opt.heuristics.local_search import LocalSearch
 from mmbn_opt.heuristics.objectives import MarginLoss, costly_first
 from mmbn_opt.heuristics.rounding import RoundAndDescend
@@ -245,3 +250,28 @@ def test_costly_samples_come_first_and_nearly_equal_ones_as_they_were(losses):
     for before, after in itertools.pairwise(order):
         assert losses[before] >= losses[after] / 1.01 - 1e-37
         assert losses[before] != losses[after] or before < after
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_columns_that_close_no_cycle_are_those_of_the_definition(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    sets = [[(), *(p for p in _some_sets(rng, n, v))] for v in range(n)]
+    offsets = np.concatenate([[0], np.cumsum([len(of) for of in sets])])
+    has_parent = np.zeros((offsets[-1], n), dtype=bool)
+    for k, parents in enumerate(parents for of in sets for parents in of):
+        has_parent[k, list(parents)] = True
+    choice = np.array([rng.integers(a, b) for a, b in itertools.pairwise(offsets)], dtype=np.intp)
+    for node in range(n):
+        first, last = int(offsets[node]), int(offsets[node + 1])
+        edges = has_parent[choice].astype(int)  # edges[child, parent]
+        walks = sum(np.linalg.matrix_power(edges, length) for length in range(1, n + 1))
+        below = walks[:, node] > 0
+        expected = [k for k in range(first, last) if not (has_parent[k] & below).any()]
+        assert acyclic_columns(has_parent, choice, node, first, last).tolist() == expected
+
+
+def _some_sets(rng: np.random.Generator, n: int, node: int) -> list[tuple[int, ...]]:
+    others = [v for v in range(n) if v != node]
+    every = [p for size in (1, 2) for p in itertools.combinations(others, size)]
+    return [p for p in every if rng.random() < 0.6]

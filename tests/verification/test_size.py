@@ -49,4 +49,5 @@ def test_a_tree_is_proved_again_by_at_most_600_lines() -> None:
 )
 def test_the_page_says_how_long_it_is(words: str, found: int) -> None:
     said = re.search(words, PAGE.read_text())
-    assert said is not None and int(said.group(1)) == found
+    assert said is not None
+    assert int(said.group(1)) == found
