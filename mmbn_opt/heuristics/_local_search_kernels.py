@@ -1,6 +1,7 @@
 """Compiled inner loops of the local search: what a node may choose, and what that is worth by margin tables.
 
-The latter get the fields of an `EntryLookup` one by one: taking a tuple apart costs a call as much as a small table's work.
+The latter get the fields of an `EntryLookup` one by one: taking a tuple apart costs a call as much as a small table's
+work.
 """
 
 import numpy as np

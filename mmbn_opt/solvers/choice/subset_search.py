@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._arguments import whole
 from ..._arrays import FloatArray
 from ...exceptions import InputError, SizeLimitError
 from ...programs.base import ProgramKind
@@ -93,7 +94,7 @@ class _Run(Journal):
     def __init__(self, solver: SubsetSearch, program: ChoiceProgram, callback: SolverCallback | None) -> None:
         super().__init__(solver, callback, scale=abs(program.offset) or 1.0)
         options = {**_OPTIONS, **solver.options}
-        self.max_states, self.group_size = int(options["max_states"]), int(options["group_size"])
+        self.max_states, self.group_size = (whole(name, options[name], 1) for name in ("max_states", "group_size"))
         self.program = program
         self.states = 0
 

@@ -45,16 +45,11 @@ class RootRun(Journal):
         # What stands in a tree file holds without a word about trees that are worth a little more hung otherwise.
         if program.turning_cost > (0.0 if store is not None else MOST_TURNING * program.most):
             program = program.hung_anyhow()
-        options = dict(solver.options)
-        groups = options.pop("groups", None)
+        self.settings = settings = SearchSettings.of(solver)
         parts = 0 if program.term is None else program.term.n_parts
         self.program = program
-        self.more_groups = many_groups(parts) if groups is None else 0
-        if groups is None:
-            groups = FEW_GROUPS
-        self.max_root_rounds = int(options.pop("root_rounds", 1000))
-        self.node_limit = options.pop("node_limit", None)
-        self.settings = SearchSettings.of(solver, options, others=("groups", "root_rounds", "node_limit"))
+        self.more_groups = many_groups(parts) if settings.groups is None else 0
+        groups = FEW_GROUPS if settings.groups is None else settings.groups
         self.root: RootPoint | None = None
         self._best: tuple[Slots, FloatArray, bool] | None = None
         self._saved_at = 0.0
@@ -220,7 +215,7 @@ class RootRun(Journal):
             self.check()
             if self.budget.elapsed() >= LONG_SEC:
                 self.takes_long()
-            if count >= self.max_root_rounds or gap <= self.incumbent.loss - self.incumbent.cutoff():
+            if count >= self.settings.root_rounds or gap <= self.incumbent.loss - self.incumbent.cutoff():
                 break
         if self.root is not None and self.hub is not None:
             self._branch_at_root(self.root.slots, self.root.lam)

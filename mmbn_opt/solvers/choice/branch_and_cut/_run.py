@@ -222,7 +222,7 @@ class Run(RootRun):
                     search = self.race.leader if self.keeper is None else self.race.searches[0]
                     self._report(search.proof.bound)
                 self.check()
-                if self.node_limit is not None and self.race.counts()[0] >= self.node_limit:
+                if self.settings.node_limit is not None and self.race.counts()[0] >= self.settings.node_limit:
                     return "node limit"
         return "tree exhausted"
 

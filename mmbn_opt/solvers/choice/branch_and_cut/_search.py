@@ -155,7 +155,7 @@ class Search:
         self.proof.enter(number)
         self._family = family
         rows = self.frontier.rows_of(family, self.pool)
-        self._reach = self._share * self._gap()
+        self._reach = self._share and self._share * self._gap()  # 0 of what is not known yet is 0
         tableau, self._ages = self._beginning.of(self.pool, self.proof.allowed, family, place, rows, self._reach)
         self._worked(making_steps(tableau.height, tableau.width))
         self._expand(tableau, depth=family.depth + 1)

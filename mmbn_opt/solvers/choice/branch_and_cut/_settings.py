@@ -1,9 +1,9 @@
 """How the tree is searched: settings of one search."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Self, get_args
+from typing import Literal, Self, get_args
 
+from ...._arguments import checked_number, choice_of, whole
 from ....exceptions import InputError
 from ...base import Solver
 
@@ -27,10 +27,17 @@ Helpers = Literal["auto", "processes", "threads"]
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How the tree is searched.
+    """How the root is bounded and the tree is searched.
 
     Parameters
     ----------
+    groups : int or None
+        Into how many the parts of the concave term are grouped, a loss each; None: `FEW_GROUPS`, or `many_groups` where
+        the gap at the root is wide.
+    root_rounds : int
+        Most cut rounds at the root.
+    node_limit : int or None
+        Boxes that are looked at.
     rounds : int
         Most cut rounds at a popped box.
     strong : int or None
@@ -65,8 +72,16 @@ class SearchSettings:
         `LARGE_BYTES` of tables.
     heuristic : float
         Times the heuristic's usual share of the work; less where a good start leaves it little to find.
+
+    Raises
+    ------
+    InputError
+        For a value that is none of these, by the name of the field.
     """
 
+    groups: int | None = None
+    root_rounds: int = 1000
+    node_limit: int | None = None
     rounds: int = 8
     strong: int | None = None
     strong_depth: int | None = None
@@ -81,18 +96,37 @@ class SearchSettings:
     heuristic: float = 1.0
     helpers: Helpers = "auto"
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            name, value = field.name, getattr(self, field.name)
+            if value is None and field.default is None:
+                continue
+            if name in _WHOLE:
+                whole(name, value, _WHOLE[name])
+            elif name in _NUMBERS:
+                checked_number(name, value, open_low=_NUMBERS[name] == "> 0", expected=f"a number {_NUMBERS[name]}")
+        checked_number("memory_limit", self.memory_limit, open_high=True, expected="a number of bytes")
+        object.__setattr__(self, "memory_limit", int(self.memory_limit))  # 2e9 is as good
+        choice_of("branching", self.branching, (*get_args(Branching), "race"))
+        choice_of("helpers", self.helpers, get_args(Helpers))
+
     @classmethod
-    def of(cls, solver: Solver, options: Mapping[str, Any], others: tuple[str, ...]) -> Self:
-        """Of a solver's options; `others` are those that it knows besides."""
+    def of(cls, solver: Solver) -> Self:
+        """Of a solver's options."""
         known = {f.name for f in fields(cls)}
-        if unknown := sorted(set(options) - known):
-            every = ", ".join(sorted(known | set(others)))
-            raise InputError(f"{solver.name} has no option {', '.join(unknown)}; known: {every}.")
-        settings = cls(**{"seed": solver.seed, **options})
-        for name, known_values in (("branching", (*get_args(Branching), "race")), ("helpers", get_args(Helpers))):
-            if (value := getattr(settings, name)) not in known_values:
-                raise InputError(f"{name} must be one of {', '.join(map(repr, known_values))}, got {value!r}.")
-        return settings
+        if unknown := sorted(set(solver.options) - known):
+            raise InputError(f"{solver.name} has no option {', '.join(unknown)}; known: {', '.join(sorted(known))}.")
+        return cls(**{"seed": solver.seed, **solver.options})
+
+
+_WHOLE = {
+    "groups": 1, "root_rounds": 0, "node_limit": 0, "rounds": 0, "strong": 1, "strong_depth": 0, "max_pivots": 1,
+    "seed": 0,
+}  # fmt: skip
+"""Whole numbers, and the least that each may be."""
+
+_NUMBERS = {"work_limit": "> 0", "tail": ">= 0", "ahead": ">= 0", "reach": ">= 0", "heuristic": ">= 0"}
+"""Other numbers, and what each must be."""
 
 
 def many_groups(n_parts: int) -> int:

@@ -13,6 +13,7 @@ from ....programs.tree_log import TreeStore
 from ...base import Availability, Solver, SolverCallback, SolverResult
 from ...workers import Workers
 from ._run import Run
+from ._settings import SearchSettings
 
 __all__ = ["BranchAndCut"]
 
@@ -37,8 +38,8 @@ class BranchAndCut(Solver):
     where the program is large or cannot be sent (`_crew`). Which boxes they look at then hangs on their timing; the
     optimum does not, nor the canonical structure.
 
-    Options: ``groups`` (48; 96 to 400 where the gap at the root is wide or merged samples are many), ``root_rounds``
-    (1000), ``node_limit``, and the fields of `SearchSettings`.
+    Options: the fields of `SearchSettings`, among them ``node_limit``, ``memory_limit`` and ``groups``. An unknown one,
+    or a value out of its range, is an InputError when the solver is made.
 
     References
     ----------
@@ -55,6 +56,10 @@ class BranchAndCut(Solver):
         "feasibility_tol": "every incumbent is a whole structure and feasible as such",
         "verbose": "its log is the trace, which `solve` writes",
     }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        SearchSettings.of(self)
 
     @classmethod
     def availability(cls) -> Availability:

@@ -1,5 +1,6 @@
 """Limits, interruption, memory, news and refusals of the engine."""
 
+import math
 import time
 
 import numpy as np
@@ -148,6 +149,32 @@ def test_other_programs_and_unknown_options_are_refused(easy: ChoiceProgram) -> 
         BranchAndCut().solve(other)
     with pytest.raises(InputError, match=r"depth.*rounds"):
         BranchAndCut(options={"depth": 3}).solve(easy)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rounds": "many"}, "rounds must be a whole number >= 0, got 'many'"),
+        ({"node_limit": 2.5}, "node_limit must be a whole number >= 0, got 2.5"),
+        ({"groups": 0}, "groups must be a whole number >= 1, got 0"),
+        ({"root_rounds": None}, "root_rounds must be a whole number >= 0, got None"),
+        ({"strong": 0}, "strong must be a whole number >= 1, got 0"),
+        ({"max_pivots": 0}, "max_pivots must be a whole number >= 1, got 0"),
+        ({"memory_limit": math.inf}, "memory_limit must be a number of bytes, got inf"),
+        ({"work_limit": 0}, "work_limit must be a number > 0, got 0"),
+        ({"reach": -1}, "reach must be a number >= 0, got -1"),
+        ({"ahead": math.nan}, "ahead must be a number >= 0, got nan"),
+        ({"branching": "strong"}, "branching must be .*'race'.*, got 'strong'"),
+    ],
+)
+def test_values_of_options_are_looked_at_before_anything_is_done(options: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        BranchAndCut(options=options)
+
+
+def test_options_as_one_would_write_them(easy: ChoiceProgram) -> None:
+    written = {"memory_limit": 2e9, "strong": None, "ahead": math.inf, "reach": 0, "node_limit": np.int64(10**6)}
+    assert BranchAndCut(options=written).solve(easy).bounds.dual_bound == BranchAndCut().solve(easy).bounds.dual_bound
 
 
 def test_what_was_reproved_is_told(easy: ChoiceProgram) -> None:
