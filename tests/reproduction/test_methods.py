@@ -282,6 +282,7 @@ def test_boosting_learns_from_many_rows_of_which_one_has_its_class_alone():
     y = np.where(x[:, 0] < 5_000, "few", "many").astype("<U5")
     y[7] = "alone"
     model = Boosting(max_iter=3).fit(x, y)
+    assert model.early_stopping == "auto"  # as it was asked for
     assert model.classes_.tolist() == ["alone", "few", "many"]
     assert (model.predict([[4_000.0], [9_000.0]]) == ["few", "many"]).all()
     assert Boosting(max_iter=3).fit(x[8:], y[8:]).do_early_stopping_

@@ -69,9 +69,13 @@ class Boosting(HistGradientBoostingClassifier):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, **others: Any) -> "Boosting":
         """As that class does."""
+        asked = self.early_stopping
         if np.unique(y, return_counts=True)[1].min() < 2:
             self.early_stopping = False
-        super().fit(X, y, **others)
+        try:
+            super().fit(X, y, **others)
+        finally:
+            self.early_stopping = asked
         return self
 
 
