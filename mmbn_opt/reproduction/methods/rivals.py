@@ -69,7 +69,7 @@ class Boosting(HistGradientBoostingClassifier):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, **others: Any) -> "Boosting":
         """As that class does."""
-        asked = self.early_stopping
+        asked = self.get_params()["early_stopping"]
         if np.unique(y, return_counts=True)[1].min() < 2:
             self.early_stopping = False
         try:
