@@ -9,7 +9,7 @@ import pytest
 import mmbn_opt as mm
 from mmbn_opt.solvers.choice.branch_and_cut import _process_crew as crew
 from tests.solving.test_checkpoint import BRANCH, PROBLEMS, proved, same, solve, table
-from tests.solving.test_processes import long
+from tests.solving.test_processes import long, undisturbed
 from tests.solving.test_threads import larger
 
 EAGER, NEVER = {"ahead": 0.0}, {"ahead": float("inf")}
@@ -45,7 +45,7 @@ def test_wherever_it_is_cut_off_the_file_proves_the_bound(rule: str, tmp_path: P
 
 def test_it_is_gone_on_with_session_by_session(tmp_path: Path) -> None:
     for session in range(60):
-        options = {"node_limit": 150 * (session + 1), "branching": "dual", **EAGER}
+        options = {"node_limit": 300 * (session + 1), "branching": "dual", **EAGER}
         result = solve(long(), tmp_path, threads=1 + session % 3, options=options)
         found = proved(long(), tmp_path)
         assert found.overstated <= 1e-9 * max(1.0, abs(found.bound))
@@ -53,7 +53,7 @@ def test_it_is_gone_on_with_session_by_session(tmp_path: Path) -> None:
         if result.termination_status is mm.TerminationStatus.OPTIMAL:
             break
     assert session > 0
-    same(result, mm.solve(long(), BRANCH, options=NEVER), long(), tmp_path)
+    same(result, undisturbed(), long(), tmp_path)
 
 
 @pytest.mark.parametrize("helpers", ["threads", "processes"])
@@ -64,7 +64,7 @@ def test_boxes_that_wait_change_hands(helpers: str, monkeypatch: pytest.MonkeyPa
     options = {"branching": "dual", "helpers": helpers, **EAGER}
     result = solve(long(), tmp_path, threads=3, options=options)
     assert result.stats["boxes_set_aside"] > 50
-    same(result, mm.solve(long(), BRANCH, options=NEVER), long(), tmp_path)
+    same(result, undisturbed(), long(), tmp_path)
 
 
 def test_they_outlive_the_process_that_had_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -80,14 +80,14 @@ def test_they_outlive_the_process_that_had_them(monkeypatch: pytest.MonkeyPatch,
     options = {"branching": "dual", "helpers": "processes", **EAGER}
     result = solve(long(), tmp_path, threads=3, options=options)
     assert killed
-    same(result, mm.solve(long(), BRANCH, options=NEVER), long(), tmp_path)
+    same(result, undisturbed(), long(), tmp_path)
 
 
 def test_they_wait_on_the_disk_too(tmp_path: Path) -> None:
     options = {"branching": "dual", "memory_limit": 40_000, **EAGER}
     result = solve(long(), tmp_path, options=options)
     assert result.stats["boxes_put_away"] > 100
-    same(result, mm.solve(long(), BRANCH, options=NEVER), long(), tmp_path)
+    same(result, undisturbed(), long(), tmp_path)
 
 
 def test_without_a_limit_on_time_a_table_is_proved_as_before(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from mmbn_opt.solvers.choice.branch_and_cut import BranchAndCut
 from mmbn_opt.solvers.choice.branch_and_cut import _narrow as narrow
 from mmbn_opt.solvers.choice.branch_and_cut._tableau import Tableau
 from tests.solving.test_checkpoint import BRANCH, PROBLEMS, proved, same, solve, table
-from tests.solving.test_processes import long
+from tests.solving.test_processes import long, undisturbed
 
 ALL = {"reach": float("inf")}
 """Columns in a box's program from the start."""
@@ -52,13 +52,13 @@ def test_what_cannot_be_priced_in_is_begun_again(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(narrow, "MOST_PRICED", 0)
     result = solve(long(), tmp_path, options={"branching": "dual", "reach": 0.0})
     assert result.stats["programs_widened"] > 100
-    same(result, mm.solve(long(), BRANCH, options=ALL), long(), tmp_path)
+    same(result, undisturbed(), long(), tmp_path)
 
 
 def test_several_threads_and_boxes_that_wait(tmp_path: Path) -> None:
     options = {"branching": "dual", "reach": 0.04, "ahead": 0.0}
     result = solve(long(), tmp_path, threads=3, options=options)
-    same(result, mm.solve(long(), BRANCH, options=ALL), long(), tmp_path)
+    same(result, undisturbed(), long(), tmp_path)
 
 
 def test_by_default_wide_programs_begin_narrow(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,13 @@
 """Processes that help to search a tree: what they prove counts, and none outlives the search or takes a box with it."""
 
+import math
 import os
 import signal
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -35,6 +37,18 @@ def alone() -> mm.Result:
 def long() -> mm.SoftMarginStructure:
     """Some thousand boxes."""
     return mm.SoftMarginStructure(table(1, 100, 8), gamma=mm.log_odds(0.9))
+
+
+@cache
+def undisturbed() -> mm.Result:
+    """Its optimum, searched for by one, who lets no box wait and leaves no column out."""
+    return mm.solve(long(), BRANCH, options={"branching": "dual", "ahead": math.inf, "reach": math.inf})
+
+
+@pytest.fixture(scope="module")
+def optimum() -> mm.Result:
+    """Known before anything is slowed down."""
+    return undisturbed()
 
 
 @pytest.fixture(autouse=True)
@@ -117,9 +131,12 @@ def test_ties_are_settled_by_the_canonical_rule() -> None:
 
 @pytest.mark.usefixtures("slow")
 def test_boxes_of_a_process_that_is_killed_are_searched_by_another(
-    processes: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    optimum: mm.Result,
+    processes: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    one = mm.solve(long(), BRANCH, options={"branching": "dual"})
     give, killed = crew.ProcessCrew._give, []
 
     def killing(self: crew.ProcessCrew, mates: list[crew._Mate]) -> None:
@@ -132,30 +149,29 @@ def test_boxes_of_a_process_that_is_killed_are_searched_by_another(
     result = solve(long(), tmp_path, threads=3, options=DUAL)
     assert "is gone" in caplog.text
     assert result.termination_status is mm.TerminationStatus.OPTIMAL
-    assert result.bounds.primal_bound == pytest.approx(one.bounds.primal_bound, rel=1e-12)
-    assert result.model.structure == one.model.structure
+    assert result.bounds.primal_bound == pytest.approx(optimum.bounds.primal_bound, rel=1e-12)
+    assert result.model.structure == optimum.model.structure
     found = proved(long(), tmp_path)
     assert found.overstated <= 1e-9 * max(1.0, abs(found.bound))
     assert -found.bound == pytest.approx(result.bounds.dual_bound, abs=1e-8)
 
 
-def test_a_run_goes_on_with_another_number_of_them_each_time(tmp_path: Path) -> None:
-    one = mm.solve(long(), BRANCH, options={"branching": "dual"})
+def test_a_run_goes_on_with_another_number_of_them_each_time(optimum: mm.Result, tmp_path: Path) -> None:
     for session in range(40):
-        result = solve(long(), tmp_path, threads=1 + session % 3, options={**DUAL, "node_limit": 150 * (session + 1)})
+        result = solve(long(), tmp_path, threads=1 + session % 3, options={**DUAL, "node_limit": 300 * (session + 1)})
         found = proved(long(), tmp_path)
         assert found.overstated <= 1e-9 * max(1.0, abs(found.bound))
         assert -found.bound <= result.bounds.dual_bound + 1e-8  # what was told last is in the file
         if result.termination_status is mm.TerminationStatus.OPTIMAL:
             break
     assert session > 0
-    assert result.bounds.primal_bound == pytest.approx(one.bounds.primal_bound, rel=1e-12)
+    assert result.bounds.primal_bound == pytest.approx(optimum.bounds.primal_bound, rel=1e-12)
     assert result.bounds.dual_bound == pytest.approx(result.bounds.primal_bound, rel=1e-9)
-    assert result.model.structure == one.model.structure
+    assert result.model.structure == optimum.model.structure
 
 
 def test_boxes_beyond_the_memory_limit_wait_on_the_disk_and_all_are_searched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    optimum: mm.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     most, count = [0], crew.ProcessCrew._count_away
 
@@ -164,12 +180,11 @@ def test_boxes_beyond_the_memory_limit_wait_on_the_disk_and_all_are_searched(
         count(self)
 
     monkeypatch.setattr(crew.ProcessCrew, "_count_away", counted)
-    one = mm.solve(long(), BRANCH, options={"branching": "dual"})
     result = solve(long(), tmp_path, threads=2, options={**DUAL, "memory_limit": 40_000})
     assert result.stats["boxes_put_away"] > 100
     assert most[0] < 1500  # what is made in the time between two reports comes on top
-    assert result.bounds.primal_bound == pytest.approx(one.bounds.primal_bound, rel=1e-12)
-    assert result.model.structure == one.model.structure
+    assert result.bounds.primal_bound == pytest.approx(optimum.bounds.primal_bound, rel=1e-12)
+    assert result.model.structure == optimum.model.structure
     assert proved(long(), tmp_path).overstated <= 1e-7
 
 
