@@ -49,13 +49,12 @@ class RootRun(Journal):
         parts = 0 if program.term is None else program.term.n_parts
         self.program = program
         self.more_groups = many_groups(parts) if settings.groups is None else 0
-        groups = FEW_GROUPS if settings.groups is None else settings.groups
         self.root: RootPoint | None = None
         self._best: tuple[Slots, FloatArray, bool] | None = None
         self._saved_at = 0.0
         self.reported = -math.inf
         self.primal: float | None = None
-        self._lay_out(int(groups))
+        self._lay_out(FEW_GROUPS if settings.groups is None else settings.groups)
         self.constant = self.tree.constant  # one for all layouts: sums of other groups differ in the last digits
 
     def _lay_out(self, groups: int, known: FloatArray | None = None) -> None:

@@ -102,11 +102,14 @@ class SearchSettings:
             if value is None and field.default is None:
                 continue
             if name in _WHOLE:
-                whole(name, value, _WHOLE[name])
+                value = whole(name, value, _WHOLE[name])
             elif name in _NUMBERS:
-                checked_number(name, value, open_low=_NUMBERS[name] == "> 0", expected=f"a number {_NUMBERS[name]}")
-        checked_number("memory_limit", self.memory_limit, open_high=True, expected="a number of bytes")
-        object.__setattr__(self, "memory_limit", int(self.memory_limit))  # 2e9 is as good
+                value = checked_number(
+                    name, value, open_low=_NUMBERS[name] == "> 0", expected=f"a number {_NUMBERS[name]}"
+                )
+            elif name == "memory_limit":  # 2e9 is as good
+                value = int(checked_number(name, value, open_high=True, expected="a number of bytes"))
+            object.__setattr__(self, name, value)
         choice_of("branching", self.branching, (*get_args(Branching), "race"))
         choice_of("helpers", self.helpers, get_args(Helpers))
 
